@@ -1,0 +1,100 @@
+package flows
+
+import (
+	"encoding/hex"
+	"strconv"
+)
+
+func appendNum[N ~uint8 | ~uint16 | ~uint32](b []byte, before string, n N) []byte {
+	return strconv.AppendUint(append(b, before...), uint64(n), 10)
+}
+
+// AppendText is output:2, a reserved port's name, or CONTROLLER:65535.
+func (a Output) AppendText(b []byte) []byte {
+	if a.Port < PortMax {
+		b = append(b, "output:"...)
+	}
+	b = appendPort(b, a.Port)
+	if a.Port == PortController {
+		b = appendNum(b, ":", a.MaxLen)
+	}
+	return b
+}
+
+// AppendText is set_field:VALUE[/MASK]->FIELD.
+func (a SetField) AppendText(b []byte) []byte {
+	b = appendValue(append(b, "set_field:"...), a.Field, a.Masked, a.Value, a.Mask)
+	return append(append(b, "->"...), a.Field.String()...)
+}
+
+// AppendText is HEADER[] for a whole field, HEADER[3] for a bit, HEADER[0..15] for bits.
+//
+// in_port has two headers: NXM_OF_IN_PORT of 16 bits and OXM_OF_IN_PORT of 32; a span within 16 bits is written as the former.
+func (s Span) AppendText(b []byte) []byte {
+	header, bits := s.Field.info().header, s.Field.Bits()
+	switch {
+	case s.Field == InPort && s.Offset+s.Bits <= 16:
+		header, bits = "NXM_OF_IN_PORT", 16
+	case s.Field == CTState:
+		bits = 32
+	case header == "":
+		header = s.Field.String()
+	}
+	b = append(b, header...)
+	switch {
+	case s.Offset == 0 && int(s.Bits) == bits:
+		return append(b, "[]"...)
+	case s.Bits == 1:
+		return append(appendNum(b, "[", s.Offset), ']')
+	default:
+		return append(appendNum(appendNum(b, "[", s.Offset), "..", s.Offset+s.Bits-1), ']')
+	}
+}
+
+// AppendText is move:SOURCE->DESTINATION.
+func (a Move) AppendText(b []byte) []byte {
+	return a.Dst.AppendText(append(a.Src.AppendText(append(b, "move:"...)), "->"...))
+}
+
+// AppendText is resubmit(,TABLE) or resubmit(PORT,TABLE).
+func (a Resubmit) AppendText(b []byte) []byte {
+	b = append(b, "resubmit("...)
+	if a.Port != PortIn {
+		b = appendPort(b, a.Port)
+	}
+	return append(appendNum(b, ",", a.Table), ')')
+}
+
+// AppendText is fin_timeout(idle_timeout=IDLE,hard_timeout=HARD), without what is 0.
+func (a FinTimeout) AppendText(b []byte) []byte {
+	b = append(b, "fin_timeout("...)
+	if a.Idle != 0 {
+		b = appendNum(b, "idle_timeout=", a.Idle)
+	}
+	if a.Idle != 0 && a.Hard != 0 {
+		b = append(b, ',')
+	}
+	if a.Hard != 0 {
+		b = appendNum(b, "hard_timeout=", a.Hard)
+	}
+	return append(b, ')')
+}
+
+// AppendText is group:ID.
+func (a ToGroup) AppendText(b []byte) []byte { return appendNum(b, "group:", a.ID) }
+
+// AppendText is meter:ID.
+func (a ToMeter) AppendText(b []byte) []byte { return appendNum(b, "meter:", a.ID) }
+
+// AppendText is goto_table:TABLE.
+func (a GotoTable) AppendText(b []byte) []byte { return appendNum(b, "goto_table:", a.Table) }
+
+// AppendText is raw_action:HEX or raw_instruction:HEX, which is our own syntax.
+func (a Unknown) AppendText(b []byte) []byte {
+	if a.Instruction {
+		b = append(b, "raw_instruction:"...)
+	} else {
+		b = append(b, "raw_action:"...)
+	}
+	return hex.AppendEncode(b, a.Raw)
+}
