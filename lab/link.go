@@ -1,0 +1,62 @@
+package lab
+
+import "os/exec"
+
+// Link is a cable between two nodes.
+type Link struct {
+	lab  *Lab
+	a, b end
+}
+
+type end struct {
+	node   Node
+	ifname string
+}
+
+// Link joins port portA of a and port portB of b by a veth pair. A switch's
+// ports are numbered from 1; a host has but one, and its number is ignored.
+func (l *Lab) Link(a Node, portA int, b Node, portB int) *Link {
+	l.t.Helper()
+	k := &Link{lab: l, a: end{a, a.ifname(portA)}, b: end{b, b.ifname(portB)}}
+	_, err := run(exec.Command("ip", "link", "add", k.a.ifname, "netns", string(a.space()), "type", "veth",
+		"peer", "name", k.b.ifname, "netns", string(b.space())))
+	if err != nil {
+		l.t.Fatalf("lab: link %s to %s: %v", a.Name(), b.Name(), err)
+	}
+	for _, e := range []struct {
+		end
+		port int
+	}{{k.a, portA}, {k.b, portB}} {
+		if err := e.node.space().up(e.ifname); err != nil {
+			l.t.Fatalf("lab: %s port %d: %v", e.node.Name(), e.port, err)
+		}
+		if err := e.node.plugged(e.port); err != nil {
+			l.t.Fatalf("lab: %s port %d: %v", e.node.Name(), e.port, err)
+		}
+	}
+	return k
+}
+
+// Cut takes the cable away: the host's end goes down (a's, between switches),
+// so that the other end loses its carrier. A host keeps its IPv4 addresses.
+func (k *Link) Cut() {
+	k.lab.t.Helper()
+	k.set("down")
+}
+
+// Restore puts the cable back.
+func (k *Link) Restore() {
+	k.lab.t.Helper()
+	k.set("up")
+}
+
+func (k *Link) set(state string) {
+	k.lab.t.Helper()
+	e := k.a
+	if _, host := k.b.node.(*Host); host {
+		e = k.b
+	}
+	if _, err := run(e.node.space().command("ip", "link", "set", e.ifname, state)); err != nil {
+		k.lab.t.Fatalf("lab: %s %s: %v", e.node.Name(), state, err)
+	}
+}
