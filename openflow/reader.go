@@ -1,0 +1,85 @@
+package openflow
+
+import (
+	"io"
+)
+
+const firstBuffer = 16 << 10
+
+// Reader cuts a byte stream into messages. It is for one goroutine.
+type Reader struct {
+	src      io.Reader
+	buf      []byte
+	from, to int   // unread bytes are buf[from:to]
+	broken   error // framing is lost for good
+}
+
+// NewReader reads messages from r, ahead of need, through a buffer that grows up to one message of the largest size.
+func NewReader(r io.Reader) *Reader {
+	return &Reader{src: r, buf: make([]byte, firstBuffer)}
+}
+
+// Next returns the next whole message, valid until the call after. At the end of the stream the error is io.EOF, or
+// io.ErrUnexpectedEOF amid a message. After a length below 8 the stream cannot be understood: that *FormatError is
+// returned for ever. An error of the source (a timeout, say) loses nothing: Next may be called again.
+func (r *Reader) Next() ([]byte, error) {
+	if r.broken != nil {
+		return nil, r.broken
+	}
+	want := headerLen
+	for idle := 0; ; {
+		n := r.to - r.from
+		if n >= headerLen {
+			h, err := ParseHeader(r.buf[r.from:r.to])
+			if err != nil {
+				r.broken = err
+				return nil, err
+			}
+			want = int(h.Length)
+			if n >= want {
+				msg := r.buf[r.from : r.from+want : r.from+want]
+				r.from += want
+				return msg, nil
+			}
+		}
+		r.room(want)
+		got, err := r.src.Read(r.buf[r.to:])
+		r.to += got
+		if got > 0 {
+			idle = 0
+			continue // a lasting error comes again
+		}
+		if err == io.EOF && n > 0 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		if idle++; idle > 100 {
+			return nil, io.ErrNoProgress
+		}
+	}
+}
+
+// Buffered reports whether Next will return without reading from the source: a whole message is there already.
+// It tells a writer that replies may still be gathered before they are flushed.
+func (r *Reader) Buffered() bool {
+	if r.broken != nil || r.to-r.from < headerLen {
+		return r.broken != nil
+	}
+	n := int(be.Uint16(r.buf[r.from+2:]))
+	return r.to-r.from >= n
+}
+
+// room makes place for a message of n bytes from r.from on, and for reading at least one byte.
+func (r *Reader) room(n int) {
+	if r.from+n <= len(r.buf) && r.to < len(r.buf) {
+		return
+	}
+	buf := r.buf
+	if n > len(buf) {
+		buf = make([]byte, max(2*len(buf), n))
+	}
+	r.to = copy(buf, r.buf[r.from:r.to])
+	r.from, r.buf = 0, buf
+}
