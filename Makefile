@@ -1,0 +1,41 @@
+# Evenflow. `make` alone lists the targets.
+SHELL := bash
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: help build install test lint fuzz demo pingall bench soak cover clean
+
+# Print this list.
+help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{sub(":.*","",$$1); printf "  make %-8s %s\n",$$1,text}' Makefile
+
+# Build bin/evenflow.
+build: ; go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
+
+# Install the Debian packages that tests, demo and benchmarks need (root).
+install: ; scripts/install-deps
+
+# Set up and run everything that must pass before a change lands (root; some ten minutes).
+test: ; scripts/test
+
+# Check formatting, vet, staticcheck and the direction of imports.
+lint: ; scripts/lint
+
+# Fuzz every decoder for a minute each (FUZZTIME=10m for more).
+fuzz: ; scripts/fuzz $(or $(FUZZTIME),1m)
+
+# Show a VIP balanced over four servers in Mininet, and a backend lost and found (root).
+demo: ; scripts/demo
+
+# Ping between all hosts of several Mininet topologies through Evenflow (root).
+pingall: build ; /usr/bin/python3 mininet/pingall.py
+
+# Measure Evenflow beside other controllers in one run, into docs/benchmarks.md (root).
+bench: ; scripts/bench
+
+# Run what takes hours: long fuzzing, tests with the build tag soak, the demo again and again (root).
+soak: ; scripts/soak
+
+# Show which statements the tests reach (root, for the lab).
+cover: ; scripts/cover
+
+# Remove what was built.
+clean: ; rm -rf bin bench/ofload/ofload coverage.out
