@@ -1,7 +1,6 @@
 package openflow
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -146,5 +145,3 @@ func rawCond(entry []byte) flows.Cond {
 
 // Foreign reports whether a match read from a switch has a field not known here, so that it cannot be written.
 func Foreign(m flows.Match) bool { return len(m) > 0 && m[0].Field == flows.FieldNone }
-
-var _ = bytes.Equal

@@ -1,0 +1,103 @@
+package openflow
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Instruction numbers (OFPIT_*, section 7.2.5).
+const (
+	insGotoTable    = 1
+	insApplyActions = 4
+	insMeter        = 6 // 1.3
+)
+
+// appendInstructions appends a rule's actions: a meter (an instruction in 1.3), one apply-actions, instructions not
+// known here, goto-table.
+func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, error) {
+	start := len(b)
+	if len(actions) > 0 && v < V15 {
+		if m, ok := actions[0].(flows.ToMeter); ok {
+			b = append(b, 0, insMeter, 0, 8)
+			b = be.AppendUint32(b, m.ID)
+			actions = actions[1:]
+		}
+	}
+	n := 0 // actions that are not instructions
+	for n < len(actions) && !isInstruction(actions[n]) {
+		n++
+	}
+	if n > 0 {
+		apply := len(b)
+		b = append(b, 0, insApplyActions, 0, 0, 0, 0, 0, 0)
+		for i, a := range actions[:n] {
+			var err error
+			if b, err = appendAction(b, v, a, i == 0 && apply == start); err != nil {
+				return b[:start], err
+			}
+		}
+		if len(b)-apply > maxMessage {
+			return b[:start], &ValueError{What: "actions too long for one message"}
+		}
+		be.PutUint16(b[apply+2:], uint16(len(b)-apply))
+	}
+	for i, a := range actions[n:] {
+		last := n+i == len(actions)-1
+		switch a := a.(type) {
+		case flows.GotoTable:
+			if !last {
+				return b[:start], &ValueError{What: "goto_table must be the last action of a rule"}
+			}
+			b = append(b, 0, insGotoTable, 0, 8, a.Table, 0, 0, 0)
+		case flows.Unknown:
+			if !a.Instruction {
+				return b[:start], &ValueError{What: "action after an instruction"}
+			}
+			b = append(b, a.Raw...)
+		default:
+			return b[:start], &ValueError{What: "action after an instruction"}
+		}
+	}
+	return b, nil
+}
+
+func isInstruction(a flows.Action) bool {
+	switch a := a.(type) {
+	case flows.GotoTable:
+		return true
+	case flows.Unknown:
+		return a.Instruction
+	}
+	return false
+}
+
+// decodeInstructions reads instructions as actions in the order in which appendInstructions wants them.
+func decodeInstructions(b []byte) ([]flows.Action, error) {
+	var meter, apply, other, last []flows.Action
+	for len(b) > 0 {
+		n, err := tlvLen("instruction", b)
+		if err != nil {
+			return nil, err
+		}
+		in := b[:n]
+		switch kind := be.Uint16(b); {
+		case kind == insApplyActions && apply == nil:
+			if apply, err = decodeActions(in[8:]); err != nil {
+				return nil, err
+			}
+		case kind == insMeter && n == 8 && meter == nil:
+			meter = append(meter, flows.ToMeter{ID: be.Uint32(in[4:])})
+		case kind == insGotoTable && n == 8 && last == nil:
+			last = append(last, flows.GotoTable{Table: in[4]})
+		default:
+			other = append(other, flows.Unknown{Instruction: true, Raw: bytes.Clone(in)})
+		}
+		b = b[n:]
+	}
+	if meter == nil && other == nil && last == nil {
+		return apply, nil
+	}
+	return slices.Concat(meter, apply, other, last), nil
+}
