@@ -1,0 +1,75 @@
+package vip
+
+// Protocol of a VIP.
+type Protocol string
+
+// Protocols.
+const (
+	TCP Protocol = "tcp"
+	UDP Protocol = "udp"
+)
+
+// Mode says who chooses a backend and where addresses are rewritten.
+type Mode string
+
+// Modes. Those not built yet are refused with [ErrNotBuilt].
+const (
+	ModeNAT      Mode = "nat"
+	ModeGroup    Mode = "group"
+	ModeDeferred Mode = "deferred"
+	ModeOthello  Mode = "othello"
+)
+
+func (m Mode) known() bool {
+	return m == ModeNAT || m == ModeGroup || m == ModeDeferred || m == ModeOthello
+}
+
+// Admin is what the operator wants of a backend.
+type Admin string
+
+// Admin states.
+const (
+	Enabled  Admin = "enabled"
+	Draining Admin = "draining"
+	Disabled Admin = "disabled"
+)
+
+// Spec is a VIP as its user declares it: the JSON and YAML of the API. Zero values mean the defaults, which [Normalize]
+// writes out.
+type Spec struct {
+	Name         string        `json:"name"`
+	Address      string        `json:"address"`
+	Protocol     Protocol      `json:"protocol"`
+	Port         PortRange     `json:"port"`
+	Mode         Mode          `json:"mode,omitempty"`
+	Scheduler    string        `json:"scheduler,omitempty"`
+	IdleTimeout  Duration      `json:"idle_timeout,omitempty"`
+	Gateways     []string      `json:"gateways,omitempty"`
+	Affinity     *Affinity     `json:"affinity,omitempty"`
+	Health       *Health       `json:"health,omitempty"`
+	DrainTimeout Duration      `json:"drain_timeout,omitempty"`
+	Backends     []BackendSpec `json:"backends"`
+}
+
+// Affinity keeps a client address with one backend for a time.
+type Affinity struct {
+	Timeout Duration `json:"timeout"`
+}
+
+// Health is how backends are probed.
+type Health struct {
+	Type     string   `json:"type"`
+	Interval Duration `json:"interval,omitempty"`
+	Timeout  Duration `json:"timeout,omitempty"`
+	Rise     int      `json:"rise,omitempty"`
+	Fall     int      `json:"fall,omitempty"`
+}
+
+// BackendSpec is one backend of a [Spec]. Port 0 keeps the VIP's; a missing weight is 1; weight 0 drains.
+type BackendSpec struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Port    uint16 `json:"port,omitempty"`
+	Weight  *int   `json:"weight,omitempty"`
+	Admin   Admin  `json:"admin,omitempty"`
+}

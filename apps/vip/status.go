@@ -1,0 +1,65 @@
+package vip
+
+import (
+	"time"
+
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Phase is a VIP's health in one word.
+type Phase string
+
+// Phases.
+const (
+	PhaseUp       Phase = "up"
+	PhaseDegraded Phase = "degraded"
+	PhaseDown     Phase = "down"
+	PhasePending  Phase = "pending"
+)
+
+// State is a backend's health in one word.
+type State string
+
+// Backend states. Only StateUp takes new connections.
+const (
+	StateUp       State = "up"
+	StateDown     State = "down"
+	StateDraining State = "draining"
+	StateDrained  State = "drained"
+	StateDisabled State = "disabled"
+	StateUnknown  State = "unknown"
+)
+
+// Status is what a read of a VIP adds to its Spec.
+type Status struct {
+	Phase    Phase           `json:"phase"`
+	Reason   string          `json:"reason"`
+	Applied  []Applied       `json:"applied"`
+	Backends []BackendStatus `json:"backends"`
+}
+
+// Applied says which version of the VIP a switch has confirmed, and its last refusal.
+type Applied struct {
+	DPID    flows.DPID `json:"dpid"`
+	Version uint64     `json:"version"`
+	Error   string     `json:"error"`
+}
+
+// BackendStatus is one backend's state. Connections is nil where it cannot be known.
+type BackendStatus struct {
+	Name           string    `json:"name"`
+	State          State     `json:"state"`
+	Reason         string    `json:"reason"`
+	Since          time.Time `json:"since"`
+	Connections    *int64    `json:"connections"`
+	NewConnections int64     `json:"new_connections"`
+	Share          float64   `json:"share"`
+}
+
+// Read is a VIP as the API answers it.
+type Read struct {
+	Spec
+	Version uint64 `json:"version"`
+	Origin  Origin `json:"origin"`
+	Status  Status `json:"status"`
+}

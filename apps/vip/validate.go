@@ -1,0 +1,162 @@
+package vip
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Limits of a [Spec].
+const (
+	MaxBackends = 4096
+	MaxWeight   = 255
+	MinIdle     = 5 * time.Second
+	MaxIdle     = 65535 * time.Second // OpenFlow's timeouts have 16 bits
+	MinDrain    = time.Second
+)
+
+var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+const nameMessage = "want 1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
+
+// Validate checks a normalised Spec. Its error is [FieldErrors] with all that is wrong, or wraps [ErrNotBuilt] when the
+// mode is one of those to come.
+func Validate(s Spec) error {
+	switch s.Mode {
+	case ModeGroup, ModeDeferred, ModeOthello:
+		return fmt.Errorf("mode %q: %w; this version has %q", s.Mode, ErrNotBuilt, ModeNAT)
+	}
+	var e FieldErrors
+	if !nameRule.MatchString(s.Name) {
+		e.add("name", s.Name, nameMessage)
+	}
+	address := e.address("address", s.Address, netip.Addr{})
+	if s.Protocol != TCP && s.Protocol != UDP {
+		e.add("protocol", s.Protocol, "want one of tcp, udp")
+	}
+	ports, err := s.Port.Parse()
+	if err != nil {
+		e.add("port", string(s.Port), "want 1 to 65535, or a range such as \"8000-8010\"")
+	}
+	if s.Mode == ModeNAT {
+		e.nat(s)
+	} else {
+		e.add("mode", s.Mode, "want one of nat, group, deferred, othello")
+	}
+	e.later(s)
+	if time.Duration(s.DrainTimeout) < MinDrain {
+		e.add("drain_timeout", s.DrainTimeout, "want at least 1s")
+	}
+	e.backends(s.Backends, address, ports)
+	if len(e) > 0 {
+		return e
+	}
+	return nil
+}
+
+// nat checks the fields that the mode decides on.
+func (e *FieldErrors) nat(s Spec) {
+	if !knownScheduler(s.Scheduler) {
+		e.add("scheduler", s.Scheduler, "want one of %s", strings.Join(Schedulers(), ", "))
+	}
+	idle := time.Duration(s.IdleTimeout)
+	if idle < MinIdle || idle > MaxIdle || idle%time.Second != 0 {
+		e.add("idle_timeout", s.IdleTimeout, "want whole seconds from 5s to 65535s")
+	}
+	if len(s.Gateways) > 0 {
+		e.add("gateways", s.Gateways, "means nothing in mode nat, which chooses at the client's edge switch; leave it out")
+	}
+}
+
+// later refuses what is read but not yet acted upon: nothing is promised that is not done.
+func (e *FieldErrors) later(s Spec) {
+	if s.Affinity != nil {
+		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet; leave it out, or take scheduler source-hash")
+	}
+	switch h := s.Health; {
+	case h == nil:
+	case h.Type != HealthNone:
+		e.add("health.type", h.Type, "probes are not built yet; want none")
+	case *h != Health{Type: HealthNone}:
+		e.add("health", *h, "interval, timeout, rise and fall mean nothing with type none; leave them out")
+	}
+}
+
+func (e *FieldErrors) backends(list []BackendSpec, vipAddress netip.Addr, vipPorts Ports) {
+	if len(list) > MaxBackends {
+		e.add("backends", len(list), "at most %d", MaxBackends)
+		return
+	}
+	type endpoint struct {
+		address netip.Addr
+		port    uint16
+	}
+	names := make(map[string]int, len(list))
+	endpoints := make(map[endpoint]int, len(list))
+	byAddress := make(map[netip.Addr][]int, len(list))
+	for i, b := range list {
+		at := fmt.Sprintf("backends[%d].", i)
+		if !nameRule.MatchString(b.Name) {
+			e.add(at+"name", b.Name, nameMessage)
+		} else if j, twice := names[b.Name]; twice {
+			e.add(at+"name", b.Name, "is also the name of backends[%d]; names are unique in a VIP", j)
+		} else {
+			names[b.Name] = i
+		}
+		if b.Weight != nil && (*b.Weight < 0 || *b.Weight > MaxWeight) {
+			e.add(at+"weight", *b.Weight, "want 0 (drains) to %d", MaxWeight)
+		}
+		switch b.Admin {
+		case Enabled, Draining, Disabled:
+		default:
+			e.add(at+"admin", b.Admin, "want one of enabled, draining, disabled")
+		}
+		a := e.address(at+"address", b.Address, vipAddress)
+		if !a.IsValid() {
+			continue
+		}
+		if a == vipAddress {
+			e.add(at+"address", b.Address, "is the VIP's own address")
+			continue
+		}
+		// Two backends of one address must not share a port: a reply must name one of them.
+		if j, twice := endpoints[endpoint{a, b.Port}]; twice {
+			e.add(at+"port", b.Port, "backends[%d] is the same address and port", j)
+			continue
+		}
+		endpoints[endpoint{a, b.Port}] = i
+		for _, j := range byAddress[a] {
+			if p := list[j].Port; b.Port == 0 && vipPorts.Contains(p) || p == 0 && vipPorts.Contains(b.Port) {
+				e.add(at+"port", b.Port, "backends[%d] has the same address and listens on the same port", j)
+				break
+			}
+		}
+		byAddress[a] = append(byAddress[a], i)
+	}
+}
+
+// address checks an address and, when like is valid, its family. It is the zero Addr if anything is wrong.
+func (e *FieldErrors) address(field, text string, like netip.Addr) netip.Addr {
+	a, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		e.add(field, text, "want an IPv4 address such as 10.0.0.100")
+	case !a.Is4() && like.IsValid():
+		e.add(field, text, "a backend has the address family of its VIP, IPv4")
+	case !a.Is4():
+		e.add(field, text, "IPv6 comes later; want an IPv4 address")
+	case !unicast(a):
+		e.add(field, text, "want a unicast address of a host")
+	default:
+		return a
+	}
+	return netip.Addr{}
+}
+
+// unicast refuses what no host on a network can have: 0/8, loopback, multicast, reserved (240/4) and broadcast.
+func unicast(a netip.Addr) bool {
+	b := a.As4()
+	return b[0] != 0 && b[0] < 224 && !a.IsLoopback()
+}

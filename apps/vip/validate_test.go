@@ -1,0 +1,189 @@
+package vip
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func parse(t *testing.T, text string) Spec {
+	t.Helper()
+	var s Spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const webText = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":80,"backends":[
+	{"name":"b1","address":"10.0.0.1"},{"name":"b2","address":"10.0.0.2","port":8080,"weight":0}]}`
+
+func TestNormalizeWritesDefaults(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"tcp", webText, `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices",
+			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[
+			{"name":"b1","address":"10.0.0.1","weight":1,"admin":"enabled"},
+			{"name":"b2","address":"10.0.0.2","port":8080,"weight":0,"admin":"enabled"}]}`},
+		{"udp, no backends", `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"053"}`,
+			`{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"53","mode":"nat","scheduler":"two-choices",
+			"idle_timeout":"1m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
+		{"what stands stays", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"8000-8010","mode":"nat","scheduler":"source-hash",
+			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","gateways":[],"affinity":{"timeout":"0s"},"backends":[]}`,
+			`{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"8000-8010","mode":"nat","scheduler":"source-hash",
+			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","backends":[]}`},
+		{"a range of one", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80-80"}`,
+			`{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices",
+			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Normalize(parse(t, tt.in))
+			if diff := cmp.Diff(parse(t, tt.want), got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if err := Validate(got); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(got, Normalize(got)); diff != "" {
+				t.Errorf("normalising twice differs:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNormalizeSharesNothing(t *testing.T) {
+	in := parse(t, webText)
+	out := Normalize(in)
+	out.Backends[0].Name = "changed"
+	*out.Backends[1].Weight = 7
+	if in.Backends[0].Name != "b1" || *in.Backends[1].Weight != 0 || in.Backends[0].Weight != nil {
+		t.Errorf("the input has changed: %+v", in.Backends)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	tests := []struct{ change, want string }{
+		{`"name":""`, `name: want 1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit`},
+		{`"name":"Web"`, `name: Web: want 1 to 63 of`},
+		{`"name":"-web"`, `name: -web: want`},
+		{`"name":"` + long + `"`, `name: ` + long + `: want`},
+		{`"name":"web\n"`, `name: web`},
+		{`"name":"a.b_c-9"`, ``},
+		{`"address":""`, `address: want an IPv4 address`},
+		{`"address":"10.0.0.256"`, `address: 10.0.0.256: want an IPv4 address`},
+		{`"address":"2001:db8::1"`, `address: 2001:db8::1: IPv6 comes later`},
+		{`"address":"::ffff:10.0.0.1"`, `IPv6 comes later`},
+		{`"address":"224.0.0.1"`, `address: 224.0.0.1: want a unicast address`},
+		{`"address":"0.0.0.0"`, `unicast`},
+		{`"address":"127.0.0.1"`, `unicast`},
+		{`"address":"255.255.255.255"`, `unicast`},
+		{`"protocol":""`, `protocol: want one of tcp, udp`},
+		{`"protocol":"sctp"`, `protocol: sctp: want one of tcp, udp`},
+		{`"port":0`, `port: 0: want 1 to 65535, or a range`},
+		{`"port":65536`, `port: 65536: want`},
+		{`"port":65535`, ``}, // Floodlight parsed ports as signed 16 bits
+		{`"port":"32768-65535"`, ``},
+		{`"port":"90-80"`, `port: 90-80: want`},
+		{`"port":"80-"`, `port: 80-: want`},
+		{`"port":"http"`, `port: http: want`},
+		{`"port":-1`, `port: -1: want`},
+		{`"mode":"fast"`, `mode: fast: want one of nat, group, deferred, othello`},
+		{`"scheduler":"best"`, `scheduler: best: want one of two-choices, round-robin, weighted-round-robin, least-connections, source-hash`},
+		{`"idle_timeout":"4s"`, `idle_timeout: 4s: want whole seconds from 5s to 65535s`},
+		{`"idle_timeout":"65536s"`, `idle_timeout: 18h12m16s: want`},
+		{`"idle_timeout":"65535s"`, ``},
+		{`"idle_timeout":"5500ms"`, `idle_timeout: 5.5s: want whole seconds`},
+		{`"idle_timeout":"-1s"`, `idle_timeout: -1s: want`},
+		{`"drain_timeout":"-1s"`, `drain_timeout: -1s: want at least 1s`},
+		{`"gateways":["0000000000000001"]`, `gateways: [0000000000000001]: means nothing in mode nat`},
+		// Floodlight stored health checks and persistence and never read them.
+		{`"affinity":{"timeout":"30s"}`, `affinity.timeout: 30s: affinity is not built yet`},
+		{`"health":{"type":"tcp"}`, `health.type: tcp: probes are not built yet; want none`},
+		{`"health":{"type":"none","rise":2}`, `health: {none 0s 0s 2 0}: interval, timeout, rise and fall mean nothing`},
+		{`"backends":[{"name":"b","address":"10.0.0.100"}]`, `backends[0].address: 10.0.0.100: is the VIP's own address`},
+		{`"backends":[{"name":"b","address":"2001:db8::1"}]`, `backends[0].address: 2001:db8::1: a backend has the address family of its VIP`},
+		{`"backends":[{"name":"b","address":"239.0.0.1"}]`, `backends[0].address: 239.0.0.1: want a unicast`},
+		{`"backends":[{"name":"B","address":"10.0.0.1"}]`, `backends[0].name: B: want`},
+		{`"backends":[{"name":"b","address":"10.0.0.1","weight":256}]`, `backends[0].weight: 256: want 0 (drains) to 255`},
+		{`"backends":[{"name":"b","address":"10.0.0.1","weight":-1}]`, `backends[0].weight: -1: want`},
+		{`"backends":[{"name":"b","address":"10.0.0.1","weight":255,"port":65535}]`, ``},
+		{`"backends":[{"name":"b","address":"10.0.0.1","admin":"off"}]`, `backends[0].admin: off: want one of enabled, draining, disabled`},
+		{`"backends":[{"name":"b","address":"10.0.0.1"},{"name":"b","address":"10.0.0.2"}]`, `backends[1].name: b: is also the name of backends[0]`},
+		{`"backends":[{"name":"a","address":"10.0.0.1","port":8080},{"name":"b","address":"10.0.0.1","port":8080}]`,
+			`backends[1].port: 8080: backends[0] is the same address and port`},
+		{`"backends":[{"name":"a","address":"10.0.0.1"},{"name":"b","address":"10.0.0.1","port":80}]`,
+			`backends[1].port: 80: backends[0] has the same address and listens on the same port`},
+		{`"backends":[{"name":"a","address":"10.0.0.1","port":80},{"name":"b","address":"10.0.0.1"}]`,
+			`backends[1].port: 0: backends[0] has the same address and listens on the same port`},
+		{`"backends":[{"name":"a","address":"10.0.0.1"},{"name":"b","address":"10.0.0.1","port":81}]`, ``},
+		{`"backends":[]`, ``},
+	}
+	for _, tt := range tests {
+		t.Run(tt.change, func(t *testing.T) {
+			s := parse(t, webText)
+			if strings.Contains(tt.change, "backends") {
+				s.Backends = nil // or JSON would be read over the old ones
+			}
+			if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
+				t.Fatal(err)
+			}
+			err := Validate(Normalize(s))
+			var e FieldErrors
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tt.want != "" && !errors.As(err, &e):
+				t.Errorf("got %v, want FieldErrors", err)
+			case tt.want != "" && (len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)):
+				t.Errorf("got %v\nwant %s", e, tt.want)
+			}
+		})
+	}
+}
+
+func TestValidateNamesAllAtOnce(t *testing.T) {
+	s := parse(t, `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"x","scheduler":"best","backends":[
+		{"name":"b1","address":"10.0.0.1"},{"name":"b1","address":"nowhere","weight":999}]}`)
+	var e FieldErrors
+	if !errors.As(Validate(Normalize(s)), &e) {
+		t.Fatal("not refused")
+	}
+	var fields []string
+	for _, f := range e {
+		fields = append(fields, f.Field)
+	}
+	want := []string{"port", "scheduler", "backends[1].name", "backends[1].weight", "backends[1].address"}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestValidateRefusesModesToCome(t *testing.T) {
+	for _, m := range []Mode{ModeGroup, ModeDeferred, ModeOthello} {
+		s := parse(t, webText)
+		s.Mode = m
+		if err := Validate(Normalize(s)); !errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), string(m)) {
+			t.Errorf("%s: %v", m, err)
+		}
+	}
+}
+
+func TestValidateLimitsBackends(t *testing.T) {
+	s := parse(t, webText)
+	s.Backends = nil
+	for i := range MaxBackends {
+		s.Backends = append(s.Backends, BackendSpec{Name: fmt.Sprint("b", i), Address: fmt.Sprintf("10.1.%d.%d", i/250, i%250+1)})
+	}
+	if err := Validate(Normalize(s)); err != nil {
+		t.Error(err)
+	}
+	s.Backends = append(s.Backends, BackendSpec{Name: "last", Address: "10.2.0.1"})
+	if err := Validate(Normalize(s)); err == nil || err.Error() != "backends: 4097: at most 4096" {
+		t.Error(err)
+	}
+}
