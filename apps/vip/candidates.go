@@ -19,7 +19,7 @@ type Candidate struct {
 type Candidates struct {
 	usable []usable
 	total  uint64 // of the weights, divided by their greatest common divisor
-	step   uint64 // coprime to total, near total divided by the golden ratio
+	step   uint64 // coprime to total: see goldenStep
 }
 
 // usable is a candidate that is up and has a weight. Its share of the weights is [start, start+weight).
@@ -77,17 +77,27 @@ func (u *usable) connections() uint64 {
 // less compares connections per weight, exactly.
 func less(liveA, weightA, liveB, weightB uint64) bool { return liveA*weightB < liveB*weightA }
 
+// goldenStep is the number coprime to total, near total divided by the golden ratio, whose steps around a circle of total
+// fall most evenly: that with the smallest partial quotients in the continued fraction of step/total.
 func goldenStep(total uint64) uint64 {
+	const window = 32
+	best, step := uint64(math.MaxUint64), uint64(1)
 	near := uint64(float64(total) / math.Phi)
-	for d := uint64(0); d < total; d++ {
-		if s := near + d; gcd(s, total) == 1 {
-			return s
-		}
-		if s := near - d; d < near && gcd(s, total) == 1 {
-			return s
+	for s := max(near, window+1) - window; s <= near+window && s < total; s++ {
+		if q, coprime := largestQuotient(s, total); coprime && q < best {
+			best, step = q, s
 		}
 	}
-	return 1
+	return step
+}
+
+// largestQuotient is the largest partial quotient of a/b, and whether a and b are coprime.
+func largestQuotient(a, b uint64) (q uint64, coprime bool) {
+	for a != 0 {
+		q = max(q, b/a)
+		a, b = b%a, a
+	}
+	return q, b == 1
 }
 
 func gcd(a, b uint64) uint64 {
