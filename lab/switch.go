@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Switch is one emulated switch: an ovsdb-server and an ovs-vswitchd with one
@@ -65,6 +66,12 @@ func (s *Switch) create() error {
 	s.db, err = s.daemon("ovsdb-server", s.path("conf.db"), "--remote=punix:"+s.path("db.sock"))
 	if err != nil {
 		return err
+	}
+	// ovs-vsctl would wait a whole second before it tries again.
+	for end := time.Now().Add(toolLimit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(s.path("db.sock")); err == nil {
+			break
+		}
 	}
 	if _, err := s.vsctl("--retry", "--no-wait", "init"); err != nil {
 		return err

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""Ping between all hosts of several topologies, with Evenflow as the controller.
+
+The last line is `pingall: ok ...`, with exit code 0, or `pingall: FAILED ...`
+with 1. Run it by `make pingall`; arguments choose topologies.
+"""
+import os
+import subprocess
+import sys
+
+import evenflow
+from mininet.log import setLogLevel
+from mininet.topo import LinearTopo, SingleSwitchTopo
+from mininet.topolib import TreeTopo
+
+TOPOLOGIES = {
+    "single": lambda: SingleSwitchTopo(4),
+    "linear": lambda: LinearTopo(4),
+    "tree": lambda: TreeTopo(3, 3),
+    "ring": lambda: evenflow.RingTopo(4),
+    "paper": lambda: evenflow.PaperTopo(),
+}
+
+
+def ping_all(hosts):
+    """Each host pings each other one once, all hosts at a time; the pairs that got no answer."""
+    shells = []
+    for host in hosts:
+        others = " ".join(other.IP() for other in hosts if other is not host)
+        shells.append(evenflow.popen_in(host, ["sh", "-c", "for ip in %s; do ping -c1 -W10 $ip >/dev/null || echo $ip; done" % others]))
+    lost = []
+    for host, shell in zip(hosts, shells):
+        out, err = shell.communicate(timeout=evenflow.LIMIT + 12 * len(hosts))
+        if shell.returncode:
+            raise RuntimeError("%s cannot ping: %s" % (host.name, err.decode(errors="replace")))
+        lost += ["%s to %s" % (host.IP(), ip) for ip in out.decode().split()]
+    return lost
+
+
+def check(name):
+    """Build one topology and ping; return how many pings were sent."""
+    net = evenflow.network(TOPOLOGIES[name]())
+    try:
+        net.start()
+        net.controllers[0].await_network(net)
+        lost = ping_all(net.hosts)
+        if lost:
+            raise RuntimeError("%s: no answer: %s" % (name, ", ".join(lost[:20])))
+        return len(net.hosts) * (len(net.hosts) - 1)
+    except Exception:
+        print("--- the end of evenflow's log\n%s---" % net.controllers[0].tail(), flush=True)
+        raise
+    finally:
+        with evenflow.undisturbed():
+            net.stop()
+
+
+def main():
+    if os.geteuid() != 0:
+        print("pingall: FAILED it needs root")
+        return 1
+    setLogLevel("error")
+    evenflow.signals_interrupt()
+    total = 0
+    try:
+        for name in sys.argv[1:] or TOPOLOGIES:
+            sent = check(name)
+            print("%-7s %4d pings, all answered" % (name, sent), flush=True)
+            total += sent
+    except KeyboardInterrupt as signalled:
+        print("pingall: FAILED interrupted by", signalled)
+        return 1
+    except (RuntimeError, OSError, subprocess.SubprocessError, KeyError, ValueError) as problem:
+        print("pingall: FAILED", problem)
+        return 1
+    print("pingall: ok pings=%d" % total)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
