@@ -35,8 +35,6 @@ func (s Span) AppendText(b []byte) []byte {
 	switch {
 	case s.Field == InPort && s.Offset+s.Bits <= 16:
 		header, bits = "NXM_OF_IN_PORT", 16
-	case s.Field == CTState:
-		bits = 32
 	case header == "":
 		header = s.Field.String()
 	}
@@ -56,8 +54,11 @@ func (a Move) AppendText(b []byte) []byte {
 	return a.Dst.AppendText(append(a.Src.AppendText(append(b, "move:"...)), "->"...))
 }
 
-// AppendText is resubmit(,TABLE) or resubmit(PORT,TABLE).
+// AppendText is resubmit(,TABLE), resubmit(PORT,TABLE), or resubmit:PORT for table 255, which is the present one.
 func (a Resubmit) AppendText(b []byte) []byte {
+	if a.Port != PortIn && a.Table == 0xff {
+		return appendPort(append(b, "resubmit:"...), a.Port)
+	}
 	b = append(b, "resubmit("...)
 	if a.Port != PortIn {
 		b = appendPort(b, a.Port)

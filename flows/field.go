@@ -68,11 +68,11 @@ const (
 	EthSrc
 	EthDst
 	EthType
+	IPv4Src
+	IPv4Dst
 	IPv6Src
 	IPv6Dst
 	IPv6Label
-	IPv4Src
-	IPv4Dst
 	ARPSPA
 	ARPTPA
 	IPProto
@@ -136,8 +136,7 @@ func (f Field) info() *fieldInfo {
 // Width is how many bytes the field has on the wire; 0 for FieldNone and what is no field.
 func (f Field) Width() int { return int(f.info().width) }
 
-// Bits is how many of them count, from the lowest: 13 of vlan_vid (with the bit that says that there is a tag),
-// 12 of tcp_flags, 6 of ip_dscp.
+// Bits is how many of its bits are data, from the lowest: 12 of vlan_vid, 12 of tcp_flags, 6 of ip_dscp, else mostly all.
 func (f Field) Bits() int { return int(f.info().bits) }
 
 // String is the field's name in the actions of ovs-ofctl, like eth_dst or tcp_src.
@@ -151,14 +150,21 @@ func (f Field) String() string {
 // Maskable reports whether a match on the field may have a mask.
 func (f Field) Maskable() bool { return f.info().maskable }
 
-// FullMask has all bits of the field set: a condition with it is the exact one. Of ct_state it has the eight bits that
-// Open vSwitch keeps.
-func (f Field) FullMask() (m Value) {
-	n := f.Bits()
-	if f == CTState {
-		n = 8
+// FullMask has all bits set that a condition on the field can have: a condition with this mask is the exact one.
+// vlan_vid has one more than Bits, the one that says that there is a tag; ct_state has the eight that Open vSwitch keeps.
+func (f Field) FullMask() Value {
+	switch f {
+	case VLANVID:
+		return lowBits(13, 2)
+	case CTState:
+		return lowBits(8, 4)
 	}
-	for i := f.Width() - 1; i >= 0 && n > 0; i, n = i-1, n-8 {
+	return lowBits(f.Bits(), f.Width())
+}
+
+// lowBits has the lowest n bits of a field of width bytes set.
+func lowBits(n, width int) (m Value) {
+	for i := width - 1; i >= 0 && n > 0; i, n = i-1, n-8 {
 		m[i] = byte(1<<min(n, 8) - 1)
 	}
 	return m

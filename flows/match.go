@@ -17,11 +17,56 @@ type Cond struct {
 
 // Match is a conjunction of conditions, one per field, in the order of the [Field] constants. The zero Match matches
 // every packet. Build one with the methods below; each returns the extended match and keeps the order, so a match
-// built with spare capacity allocates nothing.
+// built with spare capacity allocates nothing. As with append, the extended match may use the memory of the one it was
+// made from: extend a [Match.Clone] to make several from one.
 type Match []Cond
 
-// With adds a condition, or replaces the one for its field.
+// Clone is a copy that shares nothing with m.
+func (m Match) Clone() Match { return slices.Clone(m) }
+
+// With adds a condition, or replaces the one for its field, in normal form: one whose mask is full becomes exact, one
+// whose mask is zero goes, and one on xregN or xxregN becomes those on the regN it consists of (switches that speak
+// OpenFlow 1.5 tell register conditions as xregN, so that only the normal forms can be compared).
 func (m Match) With(c Cond) Match {
+	if XReg0 <= c.Field && c.Field <= XXReg3 {
+		return m.withRegisters(c)
+	}
+	if c.Masked {
+		full := c.Field.FullMask()
+		for i := range full {
+			c.Mask[i] &= full[i]
+			c.Value[i] &= c.Mask[i]
+		}
+		switch c.Mask {
+		case full:
+			c.Masked, c.Mask = false, Value{}
+		case Value{}:
+			return m.Without(c.Field)
+		}
+	}
+	return m.set(c)
+}
+
+func (m Match) withRegisters(c Cond) Match {
+	first, n := Reg0+2*(c.Field-XReg0), 2
+	if c.Field >= XXReg0 {
+		first, n = Reg0+4*(c.Field-XXReg0), 4
+	}
+	for i := range n {
+		part := Cond{Field: first + Field(i), Masked: c.Masked}
+		copy(part.Value[:], c.Value[4*i:4*i+4])
+		copy(part.Mask[:], c.Mask[4*i:4*i+4])
+		m = m.With(part)
+	}
+	return m
+}
+
+// Without removes the condition on f.
+func (m Match) Without(f Field) Match {
+	return slices.DeleteFunc(m, func(c Cond) bool { return c.Field == f })
+}
+
+func (m Match) set(c Cond) Match {
 	i := len(m)
 	for i > 0 && m[i-1].Field >= c.Field {
 		i--
@@ -38,9 +83,6 @@ func (m Match) Exact(f Field, v Value) Match { return m.With(Cond{Field: f, Valu
 
 // Masked adds field & mask = v & mask.
 func (m Match) Masked(f Field, v, mask Value) Match {
-	for i := range v {
-		v[i] &= mask[i]
-	}
 	return m.With(Cond{Field: f, Masked: true, Value: v, Mask: mask})
 }
 
@@ -61,7 +103,7 @@ func (m Match) Addr(f Field, a netip.Addr) Match { return m.Exact(f, AddrValue(a
 // Port adds in_port = p.
 func (m Match) Port(p uint32) Match { return m.Num(InPort, uint64(p)) }
 
-// Get is the condition on f.
+// Get is the condition on f. There is none on xregN and xxregN, see With.
 func (m Match) Get(f Field) (Cond, bool) {
 	for i := range m {
 		if m[i].Field == f {

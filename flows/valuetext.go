@@ -3,6 +3,7 @@ package flows
 import (
 	"encoding/hex"
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -21,27 +22,22 @@ func appendPort(b []byte, p uint32) []byte {
 	return strconv.AppendUint(b, uint64(p), 10)
 }
 
-// appendHex is the number without leading zeros, 0x0 for zero.
+// appendHex is C's %#x, at any width: no leading zeros, and 0 for zero.
 func appendHex(b []byte, v Value, width int) []byte {
 	i := 0
-	for i < width-1 && v[i] == 0 {
+	for i < width && v[i] == 0 {
 		i++
+	}
+	if i == width {
+		return append(b, '0')
 	}
 	b = append(b, "0x"...)
 	start := len(b)
 	b = hex.AppendEncode(b, v[i:width])
-	if b[start] == '0' && len(b) > start+1 {
-		b = append(b[:start], b[start+1:]...)
+	if b[start] == '0' {
+		b = slices.Delete(b, start, start+1)
 	}
 	return b
-}
-
-// appendAlt is C's %#x: like appendHex, but 0 for zero.
-func appendAlt(b []byte, v Value, width int) []byte {
-	if v == (Value{}) {
-		return append(b, '0')
-	}
-	return appendHex(b, v, width)
 }
 
 // appendHexPadded has at least digits digits.
@@ -158,8 +154,8 @@ func appendAddress(b []byte, f Field, masked bool, v, mask Value) []byte {
 // appendValue is the value as set_field has it.
 func appendValue(b []byte, f Field, masked bool, v, mask Value) []byte {
 	w := f.Width()
-	if w == 0 {
-		return hex.AppendEncode(b, v[:])
+	if masked && mask == (Value{}) {
+		return append(b, "ANY"...)
 	}
 	switch f.info().kind {
 	case ethernet, ipv4, ipv6:

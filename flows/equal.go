@@ -1,0 +1,74 @@
+package flows
+
+import (
+	"bytes"
+	"slices"
+)
+
+// RuleKey is a rule's identity: table, priority and match. Comparable.
+type RuleKey struct{ key string }
+
+// Key is the rule's identity.
+func (r *Rule) Key() RuleKey { return RuleKey{string(r.appendKey(nil))} }
+
+// appendKey is the identity in bytes: equal exactly for equal identities.
+func (r *Rule) appendKey(b []byte) []byte {
+	b = append(b, r.Table, byte(r.Priority>>8), byte(r.Priority))
+	for i := range r.Match {
+		c := &r.Match[i]
+		w := c.Field.Width()
+		b = append(append(b, byte(c.Field)), c.Value[:w]...)
+		if c.Masked {
+			// A field's number has the high bit clear, so no exact condition begins like a mask.
+			b = append(append(b, 0xff), c.Mask[:w]...)
+		}
+	}
+	return b
+}
+
+// lasting are the flags that a rule has as long as it lives; the others tell the switch how to add it.
+const lasting = SendFlowRemoved | NoPacketCounts | NoByteCounts
+
+// Equal reports whether a switch that has o need not be told r: same identity, actions, cookie, timeouts and flags. Of
+// the flags those that concern the adding alone (check_overlap, reset_counts) do not count, as not all switches keep them.
+func (r *Rule) Equal(o Rule) bool {
+	return r.Table == o.Table && r.Priority == o.Priority && r.Match.Equal(o.Match) && r.sameSettings(&o) &&
+		EqualActions(r.Actions, o.Actions)
+}
+
+// sameSettings compares what only a new add can change.
+func (r *Rule) sameSettings(o *Rule) bool {
+	return r.Cookie == o.Cookie && r.IdleTimeout == o.IdleTimeout && r.HardTimeout == o.HardTimeout &&
+		r.Flags&lasting == o.Flags&lasting
+}
+
+// EqualActions reports whether two lists do the same in the same order.
+func EqualActions(a, b []Action) bool { return slices.EqualFunc(a, b, equalAction) }
+
+func equalAction(a, b Action) bool {
+	x, unknown := a.(Unknown)
+	y, both := b.(Unknown)
+	if unknown && both { // not comparable
+		return x.Instruction == y.Instruction && bytes.Equal(x.Raw, y.Raw)
+	}
+	return !unknown && !both && a == b
+}
+
+// Equal reports whether two groups are the same, the order of buckets included: Open vSwitch's choice depends on it.
+// The order of Fields does not count.
+func (g *Group) Equal(o Group) bool {
+	return g.ID == o.ID && g.Type == o.Type && g.Method == o.Method && g.Param == o.Param &&
+		slices.Equal(sortedFields(g.Fields), sortedFields(o.Fields)) && slices.EqualFunc(g.Buckets, o.Buckets, Bucket.equal)
+}
+
+func sortedFields(f []Field) []Field {
+	if slices.IsSorted(f) {
+		return f
+	}
+	return slices.Sorted(slices.Values(f))
+}
+
+func (b Bucket) equal(o Bucket) bool {
+	return b.ID == o.ID && b.Weight == o.Weight && b.WatchPort == o.WatchPort && b.WatchGroup == o.WatchGroup &&
+		EqualActions(b.Actions, o.Actions)
+}
