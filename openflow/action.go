@@ -99,7 +99,7 @@ func writable(v Version, f flows.Field) uint32 {
 func appendSetField(b []byte, v Version, a *flows.SetField) ([]byte, error) {
 	h := writable(v, a.Field)
 	if h == 0 {
-		return b, &ValueError{What: fmt.Sprintf("field %d has no wire number", a.Field)}
+		return b, &ValueError{What: fmt.Sprintf("field %s has no wire number", a.Field)}
 	}
 	value := a.Value
 	if a.Masked {
@@ -130,7 +130,6 @@ func appendSetField(b []byte, v Version, a *flows.SetField) ([]byte, error) {
 		fallthrough
 	default: // no masked set_field in 1.3
 		b = appendNicira(b, 0, nxRegLoad2)
-		b = append(b, 0, 0, 0, 0, 0, 0)
 	}
 	b = appendOXM(b, h, a.Masked, &value, &a.Mask)
 	b = pad8(b, start)
@@ -155,7 +154,7 @@ func appendRegLoad(b []byte, h uint32, low, n int, value uint64) []byte {
 func appendMove(b []byte, v Version, a *flows.Move) ([]byte, error) {
 	src, dst := header(v, a.Src.Field), writable(v, a.Dst.Field)
 	if src == 0 || dst == 0 {
-		return b, &ValueError{What: fmt.Sprintf("move of field %d to %d: no wire number", a.Src.Field, a.Dst.Field)}
+		return b, &ValueError{What: fmt.Sprintf("move of %s to %s: no wire number", a.Src.Field, a.Dst.Field)}
 	}
 	n := a.Src.Bits
 	if a.Dst.Field == flows.InPort && a.Src.Field == flows.InPort {

@@ -70,7 +70,7 @@ func decodeNicira(subtype uint16, b []byte) flows.Action {
 	case subtype == nxRegLoad && len(b) == 24:
 		return decodeRegLoad(be.Uint16(b[10:]), b[12:16], be.Uint64(b[16:]))
 	case subtype == nxRegLoad2:
-		return decodeSetField(b[16:])
+		return decodeSetField(b[10:])
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func checkGroup(v Version, g *flows.Group) error {
 	}
 	for _, f := range g.Fields {
 		if header(v, f) == 0 {
-			return &ValueError{What: fmt.Sprintf("hash field %d has no wire number", f)}
+			return &ValueError{What: fmt.Sprintf("hash field %s has no wire number", f)}
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ func appendMatch(b []byte, v Version, m flows.Match) ([]byte, error) {
 		c := &m[i]
 		h := header(v, c.Field)
 		if h == 0 {
-			return b[:start], &ValueError{What: fmt.Sprintf("match field %d has no wire number", c.Field)}
+			return b[:start], &ValueError{What: fmt.Sprintf("match field %s has no wire number", c.Field)}
 		}
 		b = appendOXM(b, h, c.Masked, &c.Value, &c.Mask)
 	}
@@ -115,25 +115,13 @@ func (o *oxm) cond() (c flows.Cond, ok bool) {
 
 // full reports whether the mask covers the whole field, which is the same as none.
 func (o *oxm) full() bool {
-	ones := fullMask(o.field)
+	ones := o.field.FullMask()
 	for i, b := range o.mask {
 		if b&ones[i] != ones[i] {
 			return false
 		}
 	}
 	return true
-}
-
-// fullMask has the bits that count in a field.
-func fullMask(f flows.Field) flows.Value {
-	n := f.Bits()
-	lo, hi := ^uint64(0), uint64(0)
-	if n < 64 {
-		lo = 1<<n - 1
-	} else {
-		hi = 1<<(n-64) - 1
-	}
-	return narrowValue(hi, lo, f.Width())
 }
 
 // rawCond keeps the first bytes of an entry not known here.

@@ -70,7 +70,9 @@ func AppendPortStats(body []byte, v Version, s PortStats) []byte {
 		body = be.AppendUint64(body, c)
 	}
 	if v < V15 {
-		body = append(body, zeros[:32]...) // frame, overrun and CRC errors, collisions
+		for range 4 { // frame, overrun and CRC errors, collisions: not kept
+			body = be.AppendUint64(body, ^uint64(0))
+		}
 		body = be.AppendUint32(body, s.DurationSec)
 		body = be.AppendUint32(body, s.DurationNsec)
 	}
