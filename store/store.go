@@ -1,0 +1,79 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Buckets. The keys of each are its user's.
+const (
+	BucketVIPs      = "vips"      // [IDKey] of the VIP's id → vip.Encode
+	BucketTopology  = "topology"  // ports, links and hosts
+	BucketKeys      = "keys"      // the key that authenticates LLDP
+	BucketEndpoints = "endpoints" // ids of (VIP, backend) as conntrack marks
+	BucketConfig    = "config"    // what was last applied from the configuration file
+	bucketIDs       = "ids"       // the last id given, by sequence
+	bucketMeta      = "meta"      // schema
+)
+
+func buckets() []string {
+	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketConfig, bucketIDs, bucketMeta}
+}
+
+// Schema is the version of the layout that this version of the program reads and writes.
+const Schema = 1
+
+// Errors.
+var (
+	ErrLocked    = errors.New("another evenflow uses it")
+	ErrNewer     = errors.New("written by a later version of evenflow")
+	ErrBucket    = errors.New("no such bucket")
+	ErrExhausted = errors.New("ids are used up")
+	ErrReadOnly  = errors.New("write in a read transaction")
+	ErrClosed    = errors.New("store is closed")
+)
+
+// Store is a transactional store of bytes, safe for use from many goroutines.
+type Store interface {
+	// View reads one state of the store.
+	View(func(Tx) error) error
+	// Update writes all or, when the function returns an error, nothing. It returns after the data is synced to disk.
+	// Updates run one at a time.
+	Update(func(Tx) error) error
+	Close() error
+}
+
+// Tx is a transaction, valid during the call it was given to. Slices that it returns are copies; those put are copied.
+type Tx interface {
+	// Get is the value of a key, nil if there is none.
+	Get(bucket, key string) ([]byte, error)
+	Put(bucket, key string, value []byte) error
+	// Delete removes a key; that there is none is no error.
+	Delete(bucket, key string) error
+	// List calls for each key of a bucket in ascending order of bytes. The bucket must not be changed meanwhile.
+	List(bucket string, each func(key string, value []byte) error) error
+}
+
+// IDKey is the key of a number such that keys sort as numbers do.
+func IDKey(id uint64) string { return fmt.Sprintf("%020d", id) }
+
+// NextID gives out the next number of a sequence, from 1 to limit. Once the transaction is answered it is never given
+// again, whatever becomes of it.
+func NextID(tx Tx, sequence string, limit uint64) (uint64, error) {
+	b, err := tx.Get(bucketIDs, sequence)
+	if err != nil {
+		return 0, err
+	}
+	var last uint64
+	switch {
+	case len(b) == 8:
+		last = binary.BigEndian.Uint64(b)
+	case b != nil:
+		return 0, fmt.Errorf("store: sequence %q holds %d bytes, want 8", sequence, len(b))
+	}
+	if last >= limit {
+		return 0, fmt.Errorf("store: sequence %q: %w: %d", sequence, ErrExhausted, limit)
+	}
+	return last + 1, tx.Put(bucketIDs, sequence, binary.BigEndian.AppendUint64(nil, last+1))
+}
