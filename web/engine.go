@@ -1,0 +1,60 @@
+package web
+
+import (
+	"context"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// VIPModel reads and writes VIPs. Errors are those of packages apps and vip.
+type VIPModel interface {
+	// VIPs are all VIPs by name.
+	VIPs() []vip.Read
+	VIP(name string) (vip.Read, error)
+	// CreateVIP validates the Spec, stores the VIP and answers what it has become.
+	CreateVIP(ctx context.Context, spec vip.Spec, opt apps.WriteOptions) (vip.Read, error)
+	// UpdateVIP is atomic: mutate runs on a copy of the present Spec while nothing else writes. Errors of mutate come back
+	// wrapped or as they are. A Spec that means the same keeps its version.
+	UpdateVIP(ctx context.Context, name string, opt apps.WriteOptions, mutate func(*vip.Spec) error) (vip.Read, error)
+	DeleteVIP(ctx context.Context, name string, opt apps.WriteOptions) error
+	// WaitVIP returns when every connected switch has confirmed the version or a later one. When ctx ends first, the error
+	// wraps ctx.Err() and the answer's status.applied says which have not.
+	WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error)
+	Connections(name string) ([]apps.Connection, error)
+}
+
+// SwitchReader reads switches. Flows, Groups and Meters ask the switch itself.
+type SwitchReader interface {
+	Switches() []apps.SwitchStatus
+	Switch(d flows.DPID) (apps.SwitchStatus, error)
+	Ports(d flows.DPID) ([]apps.PortStatus, error)
+	Flows(ctx context.Context, d flows.DPID) ([]flows.InstalledRule, error)
+	Groups(ctx context.Context, d flows.DPID) ([]flows.Group, error)
+	Meters(ctx context.Context, d flows.DPID) ([]flows.Meter, error)
+}
+
+// TopologyReader reads hosts and links.
+type TopologyReader interface {
+	Hosts() []apps.HostStatus
+	Links() []apps.LinkStatus
+}
+
+// EventReader reads what happened.
+type EventReader interface {
+	// Events are at most limit events with ids above since, oldest first.
+	Events(since uint64, limit int) []apps.Event
+	// EventsChanged is closed at the next event.
+	EventsChanged() <-chan struct{}
+}
+
+// Engine is what the API stands on.
+type Engine interface {
+	VIPModel
+	SwitchReader
+	TopologyReader
+	EventReader
+	// Ready is nil when the state is loaded and the listeners are open.
+	Ready() error
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("evenflow_"+name, help, labels, nil)
+}
+
+// What the engine knows, in base units and without labels that clients choose.
+var (
+	switchesConnected = desc("switches_connected", "Switches with a session.")
+	switchReady       = desc("switch_ready", "1 when the switch is connected and holds its desired state.", "dpid")
+	switchRules       = desc("switch_rules", "Rules that are desired in the switch.", "dpid")
+	packetIns         = desc("packet_ins_total", "Packets that the switch sent to the controller.", "dpid")
+	packetInsDropped  = desc("packet_ins_dropped_total", "Packet-ins dropped because a queue was full.", "dpid")
+	flowMods          = desc("flow_mods_total", "Flow modifications sent to the switch.", "dpid")
+	modifications     = desc("modifications_total", "Flow, group and meter modifications for desired state sent to the switch.", "dpid")
+	droppedPackets    = desc("dropped_packets_total", "Packets that rules made to drop have dropped.", "dpid", "reason")
+
+	vipPhase          = desc("vip_phase", "1 for the phase that the VIP is in, 0 for the others.", "vip", "phase")
+	vipConnections    = desc("vip_connections", "Live connections, where they can be known.", "vip", "backend")
+	vipNewConnections = desc("vip_new_connections_total", "Connections ever given to the backend.", "vip", "backend")
+	backendUp         = desc("backend_up", "1 when the backend takes new connections.", "vip", "backend")
+)
+
+// engineCollector reads the engine at each scrape.
+type engineCollector struct{ eng Engine }
+
+func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchRules, packetIns, packetInsDropped, flowMods, modifications,
+		droppedPackets, vipPhase, vipConnections, vipNewConnections, backendUp} {
+		ch <- d
+	}
+}
+
+func (e engineCollector) Collect(ch chan<- prometheus.Metric) {
+	put := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
+	}
+	connected := 0.0
+	for _, s := range e.eng.Switches() {
+		connected += number(s.Connected)
+		collectSwitch(put, s)
+	}
+	put(switchesConnected, prometheus.GaugeValue, connected)
+	for _, r := range e.eng.VIPs() {
+		collectVIP(put, r)
+	}
+}
+
+type putMetric func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string)
+
+func collectSwitch(put putMetric, s apps.SwitchStatus) {
+	d := s.DPID.String()
+	put(switchReady, prometheus.GaugeValue, number(s.Connected && s.Ready), d)
+	put(switchRules, prometheus.GaugeValue, float64(s.Rules), d)
+	put(packetIns, prometheus.CounterValue, float64(s.PacketIns), d)
+	put(packetInsDropped, prometheus.CounterValue, float64(s.DroppedIns), d)
+	put(flowMods, prometheus.CounterValue, float64(s.FlowMods), d)
+	put(modifications, prometheus.CounterValue, float64(s.Modifications), d)
+	for _, x := range s.Drops {
+		put(droppedPackets, prometheus.CounterValue, float64(x.Packets), d, x.Reason)
+	}
+}
+
+func collectVIP(put putMetric, r vip.Read) {
+	for _, p := range []vip.Phase{vip.PhaseUp, vip.PhaseDegraded, vip.PhaseDown, vip.PhasePending} {
+		put(vipPhase, prometheus.GaugeValue, number(r.Status.Phase == p), r.Name, string(p))
+	}
+	for _, b := range r.Status.Backends {
+		put(backendUp, prometheus.GaugeValue, number(b.State == vip.StateUp), r.Name, b.Name)
+		put(vipNewConnections, prometheus.CounterValue, float64(b.NewConnections), r.Name, b.Name)
+		if b.Connections != nil {
+			put(vipConnections, prometheus.GaugeValue, float64(*b.Connections), r.Name, b.Name)
+		}
+	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func register(reg prometheus.Registerer, cs ...prometheus.Collector) error {
+	for _, c := range cs {
+		if err := reg.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// registerMetrics adds the engine's metrics, the build and Go's own to the registry, and serves it.
+func (s *Server) registerMetrics(g *gin.Engine, reg *prometheus.Registry, version string) error {
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "evenflow_build_info", Help: "Always 1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()}})
+	build.Set(1)
+	err := register(reg, engineCollector{s.eng}, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if err != nil {
+		return err
+	}
+	g.GET("/metrics", gin.WrapH(promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		ErrorLog: s.log, MaxRequestsInFlight: 4, Timeout: 10 * time.Second})))
+	return nil
+}
