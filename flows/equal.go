@@ -9,7 +9,7 @@ import (
 type RuleKey struct{ key string }
 
 // Key is the rule's identity.
-func (r *Rule) Key() RuleKey { return RuleKey{string(r.appendKey(nil))} }
+func (r Rule) Key() RuleKey { return RuleKey{string(r.appendKey(nil))} }
 
 // appendKey is the identity in bytes: equal exactly for equal identities.
 func (r *Rule) appendKey(b []byte) []byte {
@@ -31,7 +31,7 @@ const lasting = SendFlowRemoved | NoPacketCounts | NoByteCounts
 
 // Equal reports whether a switch that has o need not be told r: same identity, actions, cookie, timeouts and flags. Of
 // the flags those that concern the adding alone (check_overlap, reset_counts) do not count, as not all switches keep them.
-func (r *Rule) Equal(o Rule) bool {
+func (r Rule) Equal(o Rule) bool {
 	return r.Table == o.Table && r.Priority == o.Priority && r.Match.Equal(o.Match) && r.sameSettings(&o) &&
 		EqualActions(r.Actions, o.Actions)
 }
@@ -56,7 +56,7 @@ func equalAction(a, b Action) bool {
 
 // Equal reports whether two groups are the same, the order of buckets included: Open vSwitch's choice depends on it.
 // The order of Fields does not count.
-func (g *Group) Equal(o Group) bool {
+func (g Group) Equal(o Group) bool {
 	return g.ID == o.ID && g.Type == o.Type && g.Method == o.Method && g.Param == o.Param &&
 		slices.Equal(sortedFields(g.Fields), sortedFields(o.Fields)) && slices.EqualFunc(g.Buckets, o.Buckets, Bucket.equal)
 }

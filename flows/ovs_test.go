@@ -162,6 +162,66 @@ func TestRulesAsOpenVSwitchPrintsThem(t *testing.T) {
 	covered(t, rules)
 }
 
+func TestGroupsAndMetersAsOpenVSwitchPrintsThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Open vSwitch")
+	}
+	s := lab.New(t).Switch("s1")
+	for _, typed := range []string{
+		"group_id=1,type=select",
+		"group_id=2,type=select,bucket=bucket_id:3,weight:3,actions=output:1,bucket=bucket_id=7,actions=resubmit(,3),output:2",
+		"group_id=3,type=all,bucket=actions=output:1,bucket=output:2",
+		"group_id=4,type=ff,bucket=watch_port:1,output:1,bucket=watch_group:3,bucket_id:9,group:3",
+		"group_id=5,type=indirect,bucket=set_field:02:00:00:00:00:01->eth_dst,set_field:0->in_port,resubmit(,60)",
+		"group_id=6,type=select,selection_method=dp_hash,selection_method_param=5,bucket=output:1",
+		"group_id=7,type=select,selection_method=hash,fields=ip_src,bucket=weight:0,actions=drop,bucket=weight:65535,drop",
+		"group_id=8,type=select,selection_method=hash,fields(udp_src,udp_dst,tcp_dst,tcp_src,ip_proto,nw_dst,ip_src,ipv6_src,ipv6_dst)," +
+			"bucket=bucket_id:2561,actions=set_field:02:00:00:00:00:01->eth_dst,resubmit(,60)",
+		"group_id=9,type=select,selection_method=hash,fields(in_port,metadata,vlan_vid,eth_dst,eth_src,eth_type,arp_spa,arp_op)",
+		"group_id=4294967040,type=fast_failover",
+	} {
+		g, err := flows.ParseGroup(typed)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, text := range []string{typed, g.String()} {
+			s.Ofctl("add-group", text)
+			dump := s.Ofctl("--no-names", "dump-groups", fmt.Sprint(g.ID))
+			theirs := strings.TrimSpace(dump[strings.Index(dump, "group_id="):])
+			if theirs != g.String() {
+				t.Errorf("%s\nours   %s\ntheirs %s", text, g, theirs)
+			}
+			if back, err := flows.ParseGroup(theirs); err != nil || !back.Equal(g) {
+				t.Errorf("%s\nread back as %s, %v", theirs, back, err)
+			}
+			if text == typed {
+				s.Ofctl("del-groups", fmt.Sprintf("group_id=%d", g.ID))
+			}
+		}
+	}
+	for _, typed := range []string{"meter=1,pktps,bands=type=drop,rate=5", "meter=2 burst pktps bands=\ntype=drop rate=5 burst_size=7"} {
+		m, err := flows.ParseMeter(typed)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		s.Ofctl("add-meter", m.String())
+		dump := s.Ofctl("--no-names", "dump-meters", fmt.Sprintf("meter=%d", m.ID))
+		theirs := dump[strings.Index(dump, "meter="):]
+		if oneLine := strings.TrimSpace(strings.Replace(theirs, "bands=\n", "bands=", 1)); oneLine != m.String() {
+			t.Errorf("%s\nours   %s\ntheirs %s", typed, m, oneLine)
+		}
+		if back, err := flows.ParseMeter(theirs); err != nil || back != m {
+			t.Errorf("%s\nread back as %s, %v", theirs, back, err)
+		}
+	}
+	dump := s.Ofctl("--no-names", "dump-groups") + "\n" + s.Ofctl("--no-names", "dump-meters") + "\n" + s.Ofctl("--no-names", "dump-flows")
+	if state, err := flows.ParseState(dump); err != nil || len(state.Groups) < 8 || len(state.Meters) != 2 {
+		t.Errorf("%s\nread as\n%s%v", dump, state, err)
+	}
+}
+
 func dumpByCookie(t *testing.T, s *lab.Switch, texts []string) map[uint64]string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "flows")
