@@ -72,12 +72,10 @@ func decodeMatch(list []byte) (flows.Match, error) {
 			return nil, err
 		}
 		c, ok := o.cond()
-		switch {
-		case !ok || has(m, c.Field):
-			m = slices.Insert(m, 0, rawCond(list[:o.size]))
-		case c.Masked && c.Mask == flows.Value{}: // says nothing
-		default:
+		if ok && !has(m, c.Field) {
 			m = m.With(c)
+		} else {
+			m = slices.Insert(m, 0, rawCond(list[:o.size]))
 		}
 		list = list[o.size:]
 	}

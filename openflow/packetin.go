@@ -72,21 +72,42 @@ func ParsePacketIn(msg []byte, in *PacketIn) error {
 	return nil
 }
 
-// Field is the value of a metadata field or register that the switch sent along. Fields that are zero are usually not
-// sent.
-func (in *PacketIn) Field(f flows.Field) (flows.Value, bool) {
+// Field is the value of a metadata field or register that the switch sent along; false if it sent none, which for Open
+// vSwitch means zero. Registers are found under any name: 1.5 sends reg15 as the lower half of xreg7.
+func (in *PacketIn) Field(f flows.Field) (v flows.Value, ok bool) {
+	at, size := registerBytes(f)
 	for l := in.Match; len(l) > 0; {
 		o, err := parseOXM(l)
 		if err != nil {
-			break // unreachable after ParsePacketIn
+			break // not after ParsePacketIn
 		}
+		l = l[o.size:]
 		if o.field == f && f != flows.FieldNone {
 			c, ok := o.cond()
 			return c.Value, ok
 		}
-		l = l[o.size:]
+		from, n := registerBytes(o.field)
+		for i := max(at, from); i < min(at+size, from+n); i++ {
+			if !o.masked || o.mask[i-from] != 0 {
+				v[i-at] = o.value[i-from]
+				ok = true
+			}
+		}
 	}
-	return flows.Value{}, false
+	return v, ok
+}
+
+// registerBytes is where a register lies in the 64 bytes of all; size 0 if f is none.
+func registerBytes(f flows.Field) (from, size int) {
+	switch {
+	case flows.Reg0 <= f && f <= flows.Reg15:
+		return 4 * int(f-flows.Reg0), 4
+	case flows.XReg0 <= f && f <= flows.XReg7:
+		return 8 * int(f-flows.XReg0), 8
+	case flows.XXReg0 <= f && f <= flows.XXReg3:
+		return 16 * int(f-flows.XXReg0), 16
+	}
+	return 0, 0
 }
 
 // AppendPacketIn appends a packet-in, as a switch does: with in_port and extra as its match. in.Match is not used.
