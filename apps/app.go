@@ -1,0 +1,166 @@
+package apps
+
+import (
+	"net/netip"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// OwnerKind says what a piece of desired state belongs to.
+type OwnerKind uint8
+
+// Owner kinds.
+const (
+	OwnerBase    OwnerKind = iota // a switch's base: ports, hosts, forwarding; one per switch
+	OwnerVIP                      // one VIP
+	OwnerAddress                  // what all VIPs of one address share: ARP, ping, closed ports
+)
+
+// Owner is the unit of desired state: what one owner wants is computed, compared and confirmed apart from all others.
+// It is comparable. Only the field of its Kind is set.
+type Owner struct {
+	Kind OwnerKind
+	VIP  vip.ID
+	Addr netip.Addr
+}
+
+// String names the owner in logs and errors.
+func (o Owner) String() string {
+	switch o.Kind {
+	case OwnerVIP:
+		return "vip " + itoa(uint64(o.VIP))
+	case OwnerAddress:
+		return "address " + o.Addr.String()
+	}
+	return "base"
+}
+
+// SwitchInfo is what an app must know of a connected switch.
+type SwitchInfo struct {
+	DPID   flows.DPID
+	Nicira bool // understands Nicira's extensions (resubmit, registers, fin_timeout)
+	OF15   bool // an OpenFlow 1.5 session: copy_field, stable bucket ids
+}
+
+// View is everything that apps see, immutable: the topology, the switches that are connected and the VIPs.
+type View struct {
+	Topo     *topo.Snapshot
+	Switches map[flows.DPID]SwitchInfo
+	VIPs     []*VIP // by id
+	byID     map[vip.ID]*VIP
+	byAddr   map[netip.Addr][]*VIP
+}
+
+// VIP is a declared VIP with the present state of its backends.
+type VIP struct {
+	*vip.VIP
+	Backends []Backend
+}
+
+// Backend is a backend with its present state. Host is nil while its address has not been heard.
+type Backend struct {
+	*vip.Backend
+	Host   *topo.Host
+	State  vip.State
+	Reason string
+}
+
+// TargetPort is the port that the backend listens on for a packet to the VIP's port.
+func (b *Backend) TargetPort(vipPort uint16) uint16 {
+	if b.Port != 0 {
+		return b.Port
+	}
+	return vipPort
+}
+
+// NewView indexes a view. The VIPs must be sorted by id.
+func NewView(t *topo.Snapshot, switches map[flows.DPID]SwitchInfo, vips []*VIP) *View {
+	v := &View{Topo: t, Switches: switches, VIPs: vips, byID: make(map[vip.ID]*VIP, len(vips)), byAddr: make(map[netip.Addr][]*VIP)}
+	for _, x := range vips {
+		v.byID[x.ID] = x
+		v.byAddr[x.Address] = append(v.byAddr[x.Address], x)
+	}
+	return v
+}
+
+// VIP is the VIP with an id, nil if there is none.
+func (v *View) VIP(id vip.ID) *VIP { return v.byID[id] }
+
+// VIPsAt are the VIPs of an address, by id.
+func (v *View) VIPsAt(a netip.Addr) []*VIP { return v.byAddr[a] }
+
+// App computes what an owner wants on each switch. Each mode is an app, and so are base and arp.
+type App interface {
+	Name() string
+
+	// Desired is a pure function of the view: no clock, no state, the same answer for the same view. It names connected
+	// switches only, and may leave out switches on which the owner wants nothing. A rule's identity (table, priority,
+	// match) must be the owner's alone.
+	Desired(v *View, o Owner) map[flows.DPID]flows.State
+}
+
+// Punted is a packet-in: the frame and what the switch said of it. It is valid during the call alone.
+type Punted struct {
+	At     topo.PortID
+	Table  uint8
+	Cookie uint64 // of the rule that sent it
+	Frame  *Frame
+}
+
+// Reply takes an app's answers to a packet-in. They are written to the switch the packet came from, in order, without
+// waiting; what is passed in may be used again after the call.
+type Reply interface {
+	// Add installs a rule.
+	Add(r *flows.Rule)
+	// Delete removes the rule with r's table, priority and match.
+	Delete(r *flows.Rule)
+	// PacketOut sends a frame through actions, as if it had come in by port inPort (flows.PortController: by none).
+	PacketOut(inPort uint32, actions []flows.Action, data []byte)
+	// AskRule asks for the counters of the rule with r's table, priority and match; the answer comes to ConnectionHandler.RuleStats.
+	AskRule(r *flows.Rule)
+	// Sighted hands what changes the topology to the engine's queue; false: the queue is full, it was counted and dropped.
+	Sighted(s topo.Sighting) bool
+}
+
+// PacketInHandler is an app that answers packet-ins sent by rules of its class.
+type PacketInHandler interface {
+	// PacketIn runs in the session's reader and must not block. Of one switch, calls come one after the other; of several
+	// switches at the same time.
+	PacketIn(v *View, in *Punted, out Reply) (handled bool)
+}
+
+// ConnectionHandler is an app whose rules of KindConnection live and end by themselves. All but Sync run in a session's
+// reader, as PacketIn does.
+type ConnectionHandler interface {
+	// FlowRemoved tells that a rule has ended in the switch (r.Match and r.Cookie are set, r.Actions are not).
+	FlowRemoved(v *View, d flows.DPID, r *flows.Rule, reason RemovedReason, st flows.Stats, out Reply)
+	// RuleStats answers AskRule; found is false when the switch has no such rule.
+	RuleStats(v *View, d flows.DPID, r *flows.Rule, st flows.Stats, found bool, out Reply)
+	// Adopt takes over the connection rules that a switch holds when it connects, and returns those to delete.
+	Adopt(v *View, d flows.DPID, rules []flows.InstalledRule) (remove []flows.Rule)
+	// Sync tells that the view has changed, from the engine's goroutine: VIPs and backends may have come, gone or died.
+	// It returns the connection rules to delete, by switch.
+	Sync(v *View) map[flows.DPID][]flows.Rule
+	// Connections counts a backend's connections: those alive and all ever made.
+	Connections(id vip.ID, backend uint32) (live, total int64)
+}
+
+// RemovedReason is why a rule ended (OFPRR_*).
+type RemovedReason uint8
+
+// Reasons.
+const (
+	RemovedIdle   RemovedReason = 0
+	RemovedHard   RemovedReason = 1
+	RemovedDelete RemovedReason = 2
+	RemovedOther  RemovedReason = 255
+)
+
+// Only is the view with one switch alone: what owners want there is computed without the others.
+func (v *View) Only(d flows.DPID) *View {
+	w := *v
+	w.Switches = map[flows.DPID]SwitchInfo{d: v.Switches[d]}
+	return &w
+}

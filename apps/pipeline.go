@@ -1,0 +1,93 @@
+package apps
+
+import (
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Tables of the pipeline on every switch; docs/pipeline.md shows each with a dump.
+const (
+	TableClassify  = 0  // LLDP to the controller, edge or link
+	TableSource    = 1  // is the sender known at this port?
+	TableNeighbour = 10 // ARP and ND answered in the switch
+	TableNeighbor2 = 11 // second step of the ND answer
+	TableReply     = 20 // from backends of this switch: un-NAT, hairpin
+	TableVIP       = 30 // VIP address, protocol and port to its mode
+	TableSelect    = 40 // mode nat: the connection's forward rule
+	TableForward   = 60 // eth_dst to an output port
+	TableEgress    = 70 // output is an edge port: the connection's reverse rule
+	TableOutput    = 80 // out of the port in reg0
+)
+
+// RegOutput holds the output port from TableForward on.
+const RegOutput = flows.Reg0
+
+// Addresses of our own. VIPMAC is the one MAC of all VIPs; it is seen only leaving an edge port. The markers are MACs that
+// a packet may carry inside the fabric alone.
+var (
+	VIPMAC       = flows.MAC{0x02, 0xef, 0x00, 0x00, 0x00, 0x01}
+	MarkerAsked  = flows.MAC{0x0e, 0xef, 0x01}
+	MarkerBounce = flows.MAC{0x0e, 0xef, 0x03}
+	MarkerMask   = flows.MAC{0xff, 0xff, 0xff}
+)
+
+// Meters. Each class of packets that are punted to the controller has one, so that no class starves another.
+const (
+	MeterLLDP      = 1
+	MeterNeighbour = 2
+	MeterVIP       = 3
+	MeterOther     = 4
+	MeterReject    = 5
+	MeterVIPReject = 1000 // + VIP id
+)
+
+// Default rates of the meters in packets per second.
+const (
+	RateLLDP      = 100
+	RateNeighbour = 1000
+	RateVIP       = 50000
+	RateOther     = 1000
+	RateReject    = 1000
+	RateVIPReject = 100
+)
+
+// Cookie layout: 0xEF, kind, class, 0 (8 bits each), owner (32 bits).
+const (
+	cookieTag  = uint64(0xEF) << 56
+	CookieMask = uint64(0xFF) << 56 // selects our rules
+)
+
+// Kind is how a rule is kept: it stands in its cookie.
+type Kind uint8
+
+// Kinds of rules.
+const (
+	KindDesired    Kind = 1 // held equal to the desired state
+	KindConnection Kind = 2 // half of a connection of mode nat: adopted after a restart, never mended
+	KindLearned    Kind = 3 // left to its timeout
+)
+
+// Class is the app a rule belongs to: it stands in its cookie, so that a packet-in finds its app.
+type Class uint8
+
+// Classes.
+const (
+	ClassBase Class = 1
+	ClassARP  Class = 2
+	ClassNAT  Class = 3
+)
+
+// Cookie composes a rule's cookie. id is the VIP's id, or 0 for what no VIP owns.
+func Cookie(k Kind, c Class, id vip.ID) uint64 {
+	return cookieTag | uint64(k)<<48 | uint64(c)<<40 | uint64(id)
+}
+
+// SplitCookie is the reverse of Cookie; ok is false for a cookie that is not ours.
+func SplitCookie(cookie uint64) (k Kind, c Class, id vip.ID, ok bool) {
+	return Kind(cookie >> 48), Class(cookie >> 40), vip.ID(cookie), cookie&CookieMask == cookieTag
+}
+
+// OwnMeter reports whether a meter id is one of ours.
+func OwnMeter(id uint32) bool {
+	return id >= MeterLLDP && id <= MeterReject || id > MeterVIPReject && id <= MeterVIPReject+1<<16-1
+}
