@@ -105,6 +105,13 @@ func applies(t *testing.T, name string, have, want flows.State, change flows.Cha
 	}
 }
 
+func TestApplyModifiesActionsAlone(t *testing.T) {
+	c := flows.Change{Modify: state(t, "cookie=0x2,ip actions=output:2\ncookie=0x2,arp actions=output:2").Rules}
+	if got := c.Apply(state(t, "cookie=0x1,idle_timeout=3,ip actions=output:1")).String(); got != "cookie=0x1, idle_timeout=3, ip actions=output:2\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestDiffDuplicates(t *testing.T) {
 	for _, c := range []struct{ have, want, state string }{
 		{"", "ip actions=drop\npriority=32768,dl_type=0x800 actions=output:1", "want"},

@@ -37,6 +37,8 @@ func TestText(t *testing.T) {
 			"priority=1 actions=raw_action:ffff0008,raw_instruction:01"},
 		{flows.Rule{Priority: 1, Actions: []flows.Action{flows.Controller(), flows.Output{Port: 2}, flows.Output{Port: flows.PortLocal}}},
 			"priority=1 actions=CONTROLLER:65535,output:2,LOCAL"},
+		{flows.Rule{Priority: 1, Match: flows.Match{}.NumMasked(flows.CTState, 0x21, 0xff).NumMasked(flows.VLANVID, 0x1005, 0xffff)},
+			"priority=1,ct_state=new|trk,dl_vlan=5 actions=drop"}, // Open vSwitch tells an exact ct_state with the mask 0xff
 		{flows.Rule{Priority: 1, Match: flows.Match{}.Num(flows.CTLabel, 5)}, "priority=1,ct_label=0x5 actions=drop"},
 	} {
 		if got := c.rule.String(); got != c.text {
