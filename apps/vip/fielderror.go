@@ -22,11 +22,14 @@ type FieldError struct {
 }
 
 // Error is the field, its value and what is allowed.
-func (e FieldError) Error() string {
+func (e FieldError) Error() string { return e.Field + ": " + e.Reason() }
+
+// Reason is Error without the field.
+func (e FieldError) Reason() string {
 	if value := fmt.Sprint(e.Value); value != "" && e.Value != nil {
-		return fmt.Sprintf("%s: %s: %s", e.Field, value, e.Message)
+		return value + ": " + e.Message
 	}
-	return e.Field + ": " + e.Message
+	return e.Message
 }
 
 // FieldErrors is everything wrong in a Spec, in the order of its fields.

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/topo"
+)
+
+const whole = `# everything
+openflow: [127.0.0.1:6653, "unix:/run/evenflow/s1.sock"]
+http: 127.0.0.1:8081
+data: /var/lib/evenflow
+token_file: /etc/evenflow/token
+log: {level: debug, format: json}
+ports:
+  - {dpid: 0000000000000012, port_no: 1, kind: edge}   # digits alone are no number
+  - dpid: "00000000000000a1"
+    port_no: 2
+    kind: link
+    link: {dpid: 0000000000000001, port_no: 3}
+packet_in:
+  vip: 9000
+vips:
+  - name: web
+    address: 10.0.0.100
+    protocol: tcp
+    port: 80
+    idle_timeout: 30s
+    backends:
+      - &b {name: b1, address: 10.0.0.1, port: 8080}
+      - {name: b2, address: 10.0.0.2, weight: 0, admin: draining}
+  - {name: dns, address: 10.0.0.100, protocol: udp, port: 53-54}
+`
+
+func TestParse(t *testing.T) {
+	got, err := Parse("evenflow.yaml", []byte(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.OpenFlow = []string{"127.0.0.1:6653", "unix:/run/evenflow/s1.sock"}
+	want.HTTP, want.Data, want.TokenFile = "127.0.0.1:8081", "/var/lib/evenflow", "/etc/evenflow/token"
+	want.Log = Log{"debug", "json"}
+	want.Ports = []Port{{DPID: 0x12, PortNo: 1, Kind: "edge"}, {DPID: 0xa1, PortNo: 2, Kind: "link", Link: &topo.PortID{DPID: 1, No: 3}}}
+	want.PacketIn.VIP = 9000
+	want.VIPs = []vip.Spec{
+		vip.Normalize(vip.Spec{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", IdleTimeout: 30e9, Backends: []vip.BackendSpec{
+			{Name: "b1", Address: "10.0.0.1", Port: 8080}, {Name: "b2", Address: "10.0.0.2", Weight: new(0), Admin: vip.Draining}}}),
+		vip.Normalize(vip.Spec{Name: "dns", Address: "10.0.0.100", Protocol: vip.UDP, Port: "53-54"}),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestParseEmptyIsDefault(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "vips:\n", "vips: []\n"} {
+		got, err := Parse("f", []byte(text))
+		if diff := cmp.Diff(Default(), got); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", text, err, diff)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	const web = "vips:\n- name: web\n  address: 10.0.0.100\n  protocol: tcp\n  port: 80\n"
+	const link = "ports:\n- dpid: 0000000000000001\n  port_no: 1\n  kind: link\n"
+	tests := []struct{ text, want string }{
+		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, http, data, token_file, log, ports, packet_in, vips"},
+		{"a: [", "f:1: sequence end token ']' not found"},
+		{"http: 127.0.0.1:80\nhttp: 127.0.0.1:81", `f:2: mapping key "http" already defined at [1:1]`},
+		{"http: x\n---\nhttp: y", "f:3: a second document; a configuration is one"},
+		{"- a", "f:1: want keys: openflow, http,"},
+		{"openflow: 127.0.0.1:6653", "f:1: openflow: want a list"},
+		{"openflow:\n- 127.0.0.1:6653\n- nowhere", `f:3: openflow[1]: "nowhere": want HOST:PORT, such as 127.0.0.1:6653, or unix:PATH`},
+		{"openflow: ['unix:']", `f:1: openflow[0]: "unix:": want a path, as in unix:PATH`},
+		{"openflow: []", "f:1: openflow: want at least one address"},
+		{"http: 127.0.0.1:65536", `f:1: http: "127.0.0.1:65536": want HOST:PORT, such as 127.0.0.1:8080`},
+		{"http: [a]", "f:1: http: want text"},
+		{"log:\n  level: loud", `f:2: log.level: "loud": want one of error, warn, info, debug`},
+		{"log:\n  format: xml", `f:2: log.format: "xml": want one of text, json`},
+		{"log: debug", "f:1: log: want keys: level, format"},
+		{"packet_in:\n  vip: 0", "f:2: packet_in.vip: 0: want at least 1 packet per second"},
+		{"packet_in:\n  vip: -1", "f:2: packet_in.vip: -1: want a whole number from 0 to 4294967295"},
+		{"packet_in:\n  arp: 1", "f:2: packet_in.arp: unknown key; want one of lldp, neighbour, vip, other, reject, vip_reject"},
+		{"ports:\n- {port_no: 1, kind: edge}", "f:2: ports[0].dpid: is needed: 16 hex digits"},
+		{"ports:\n- {dpid: 1, port_no: 1, kind: edge}", `f:2: ports[0].dpid: datapath id "1": want 16 hex digits`},
+		{"ports:\n- dpid: 0000000000000001\n  kind: edge", "f:2: ports[0].port_no: 0: want the number of a port, 1 to 4294967039"},
+		{"ports:\n- dpid: 0000000000000001\n  port_no: 1", `f:2: ports[0].kind: "": want one of edge, link`},
+		{link + "  link: {dpid: 0000000000000001, port_no: 1}", "f:5: ports[0].link: is the port itself; want the port at the other end"},
+		{link + "- {dpid: 0000000000000001, port_no: 1, kind: link}", "f:5: ports[1].port_no: ports[0] is the same port"},
+		{"ports:\n- {dpid: 0000000000000001, port_no: 1, kind: edge, link: {dpid: 0000000000000002, port_no: 1}}",
+			"f:2: ports[0].link: means nothing for kind edge; leave it out"},
+		{web + "  scheduler: best", "f:6: vips[0].scheduler: best: want one of two-choices,"},
+		{web + "  mode: group", `f:6: vips[0].mode: mode "group": not built yet; this version has "nat"`},
+		{web + "  bakends: []", "f:6: vips[0].bakends: unknown key; want one of name, address, protocol, port,"},
+		{web + "  idle_timeout: 30", `f:6: vips[0].idle_timeout: duration 30: want text such as "30s"`},
+		{web + "  idle_timeout: soon", `f:6: vips[0].idle_timeout: duration "soon": want text such as "30s" or "5m"`},
+		{web + "  backends:\n  - name: b\n    address: 10.0.0.1\n    port: 70000", "f:9: vips[0].backends[0].port: 70000: want a whole number from 0 to 65535"},
+		{web + "  backends:\n  - name: b\n    address: 10.0.0.1\n    weight: 300", "f:9: vips[0].backends[0].weight: 300: want 0 (drains) to 255"},
+		{web + "  backends:\n  - name: b", "f:7: vips[0].backends[0].address: want an IPv4 address"},
+		{web + "- name: web\n  address: 10.0.0.101\n  protocol: tcp\n  port: 80", `f:6: vips[1].name: "web" is also declared in line 2`},
+		{web + "  backends: [*b]", "f:6: vips[0].backends[0]: there is no &b before *b"},
+		{web + "  name2: !!str x", "f:6: vips[0].name2: unknown key"},
+		{"vips:\n- name: !!str x", "f:2: vips[0].name: tag !!str: tags are not supported"},
+	}
+	for _, tt := range tests {
+		_, err := Parse("f", []byte(tt.text))
+		if errs, ok := err.(Errors); !ok || len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
+			t.Errorf("%s\ngot  %v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestParseNamesAllAtOnce(t *testing.T) {
+	_, err := Parse("f", []byte("http: here\nlog: {level: loud}\nopenflow: []\n"))
+	const want = `f:1: http: "here": want HOST:PORT, such as 127.0.0.1:8080
+f:2: log.level: "loud": want one of error, warn, info, debug
+f:3: openflow: want at least one address`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	for address, want := range map[string]bool{
+		"127.0.0.1:80": true, "tcp:127.0.0.53:6653": true, "[::1]:80": true, "localhost:80": true, "unix:/run/x": true,
+		"0.0.0.0:80": false, ":80": false, "[::]:80": false, "10.0.0.1:80": false, "example.net:80": false, "nonsense": false,
+	} {
+		if got := Loopback(address); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}
