@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/evenflow/evenflow/openflow"
+)
+
+const historyBytes = 128 << 10
+
+// history keeps the last messages sent, between one and two times historyBytes, so that an error can be matched to its
+// message without any work for those messages that meet none.
+type history struct {
+	new, old []byte // whole messages
+}
+
+// add notes whole messages as sent.
+func (h *history) add(msgs []byte) {
+	if len(msgs) > historyBytes {
+		h.new, h.old = append(h.new[:0], tail(msgs)...), h.old[:0]
+		return
+	}
+	if len(h.new)+len(msgs) > historyBytes {
+		h.new, h.old = h.old[:0], h.new
+	}
+	h.new = append(h.new, msgs...)
+}
+
+// tail is the last whole messages that fit.
+func tail(msgs []byte) []byte {
+	for len(msgs) > historyBytes {
+		head, err := openflow.ParseHeader(msgs)
+		if err != nil || int(head.Length) >= len(msgs) {
+			break
+		}
+		msgs = msgs[head.Length:]
+	}
+	return msgs
+}
+
+// find returns a copy of the latest message with xid, nil if it is not known any more.
+func (h *history) find(xid uint32) []byte {
+	for _, msgs := range [][]byte{h.new, h.old} {
+		for len(msgs) > 0 {
+			head, err := openflow.ParseHeader(msgs)
+			if err != nil || int(head.Length) > len(msgs) {
+				break
+			}
+			if head.XID == xid {
+				return slices.Clone(msgs[:head.Length])
+			}
+			msgs = msgs[head.Length:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Run listens, and serves the switches that connect, until ctx ends; then it ends all sessions, removes the Unix sockets it
+// made and returns nil. If a socket cannot be opened it returns that error at once. Run may be called once.
+func (c *Controller) Run(ctx context.Context) error {
+	sessions, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	var listeners []net.Listener
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	for _, where := range c.cfg.Listen {
+		l, err := listen(ctx, where)
+		if err != nil {
+			return fmt.Errorf("listen on %q: %w", where, err)
+		}
+		listeners = append(listeners, l)
+		c.mu.Lock()
+		c.addrs = append(c.addrs, l.Addr())
+		c.mu.Unlock()
+	}
+	close(c.listening)
+
+	var group sync.WaitGroup
+	slots := make(chan struct{}, c.cfg.MaxSessions)
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		group.Go(func() { failed <- c.accept(sessions, l, slots, &group) })
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	cancel(errShutdown)
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	group.Wait()
+	return err
+}
+
+var errShutdown = fmt.Errorf("the controller is shutting down: %w", context.Canceled)
+
+// accept serves what connects, each in a goroutine of its own.
+func (c *Controller) accept(ctx context.Context, l net.Listener, slots chan struct{}, group *sync.WaitGroup) error {
+	pause := 5 * time.Millisecond
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil: // such as too many open files: others may close some
+			c.cfg.Log.WithError(err).WithField("listen", l.Addr()).Error("accept failed")
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = 5 * time.Millisecond
+		select {
+		case slots <- struct{}{}:
+		default:
+			c.cfg.Log.WithField("remote", remote(conn)).Errorf("connection refused: there are %d already", cap(slots))
+			_ = conn.Close()
+			continue
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			_ = c.Serve(ctx, conn) // logged there
+		})
+	}
+}
+
+// listen opens one socket.
+func listen(ctx context.Context, where string) (net.Listener, error) {
+	network, address := "tcp", where
+	if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "tcp" || scheme == "unix") {
+		network, address = scheme, rest
+	}
+	if network == "unix" {
+		if err := clearSocket(ctx, address); err != nil {
+			return nil, err
+		}
+	}
+	var config net.ListenConfig
+	return config.Listen(ctx, network, address)
+}
+
+// clearSocket removes a Unix socket that nobody listens on any more, as a killed process leaves it.
+func clearSocket(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s exists and is no socket", path)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("%s: %w", path, syscall.EADDRINUSE)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// remote names the peer: for a Unix socket, whose peers have no names, the socket.
+func remote(conn net.Conn) string {
+	if a := conn.RemoteAddr(); a != nil && a.String() != "" && a.String() != "@" {
+		return a.String()
+	}
+	return conn.LocalAddr().String()
+}

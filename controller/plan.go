@@ -1,0 +1,157 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/evenflow/evenflow/flows"
+)
+
+// wish is an object that an owner wants.
+type wish struct {
+	object
+	owner Owner
+}
+
+// wishes are all objects that some owners want, by identity. An owner that wants two different things under one identity
+// is refused.
+func (d *desired) wishes(states []OwnerState) (map[key]wish, map[Owner]error) {
+	all, bad := map[key]wish{}, map[Owner]error{}
+	for i := range states {
+		s := &states[i]
+		for _, o := range objects(&s.State) {
+			k := o.key()
+			if other, twice := all[k]; twice && !o.same(other.object, d.version) {
+				bad[s.Owner] = &RefusedError{DPID: d.dpid, Owner: s.Owner, What: o.String(),
+					Err: fmt.Errorf("its identity is taken: %s wants %s", other.owner, other.object)}
+				continue
+			}
+			all[k] = wish{o, s.Owner}
+		}
+	}
+	return all, bad
+}
+
+// plan lists the operations that bring the switch from what it holds to what these owners want. What is right already is
+// only noted as theirs. Things that others own stay; of those that nobody owns the ones that may go do, if leftovers.
+func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) ([]op, map[Owner]error) {
+	want, bad := d.wishes(states)
+	var ops []op
+	for k, w := range want {
+		if bad[w.owner] != nil {
+			continue
+		}
+		held := d.held.objects[k]
+		switch {
+		case held.none() || !w.same(held.object, d.version):
+			ops = append(ops, op{key: k, before: held.object, after: w.object, from: held.owner, owner: w.owner})
+		case held.owner != w.owner:
+			d.held.put(k, held.object, w.owner)
+		}
+	}
+	remove := func(owner Owner) {
+		for k := range d.held.owned[owner] {
+			if _, wanted := want[k]; !wanted && !spare[k] && (owner != nil || d.mine(k)) {
+				ops = append(ops, op{key: k, before: d.held.objects[k].object, from: owner, owner: owner})
+			}
+		}
+	}
+	for _, s := range states {
+		if bad[s.Owner] == nil {
+			remove(s.Owner)
+		}
+	}
+	if leftovers {
+		remove(nil)
+	}
+	arrange(ops)
+	return ops, bad
+}
+
+// mine reports whether an object that nobody owns is one of ours, which may be deleted.
+func (d *desired) mine(k key) bool {
+	switch k.class {
+	case aMeter:
+		return d.cfg.OwnMeter(k.id)
+	case aGroup:
+		return d.cfg.OwnGroup(k.id)
+	}
+	return true // found takes no other rules
+}
+
+// stage is when an operation is done: meters, groups and rules come into being in this order and go in the reverse order,
+// so that nothing ever refers to what is not there. A switch deletes a rule together with a group or meter it refers to.
+func (p op) stage() int {
+	if p.deletes() {
+		return 5 - int(p.key.class)
+	}
+	return int(p.key.class)
+}
+
+const (
+	stageMeters  = 0 // added or changed
+	stageDeletes = 3 // of rules; then groups
+	stageLast    = 5 // meters deleted
+)
+
+// arrange sorts operations into a safe order, always the same: stages; among groups those referred to first; rules added
+// from the last table to the first, so that no packet is led into a table not filled yet, and deleted the other way.
+func arrange(ops []op) {
+	depth := groupDepths(ops)
+	slices.SortFunc(ops, func(p, q op) int {
+		if c := cmp.Compare(p.stage(), q.stage()); c != 0 {
+			return c
+		}
+		if p.key.class == aRule {
+			return p.compareRules(q)
+		}
+		a, b := p, q
+		if p.deletes() {
+			a, b = q, p
+		}
+		return cmp.Or(cmp.Compare(depth[a.key.id], depth[b.key.id]), cmp.Compare(a.key.id, b.key.id))
+	})
+}
+
+func (p op) compareRules(q op) int {
+	a, b := p.after.rule, q.after.rule
+	if p.deletes() {
+		a, b = q.before.rule, p.before.rule
+	}
+	return cmp.Or(cmp.Compare(b.Table, a.Table), cmp.Compare(b.Priority, a.Priority), a.Match.Compare(b.Match))
+}
+
+// groupDepths is for each group the length of the longest chain of groups that it refers to.
+func groupDepths(ops []op) map[uint32]int {
+	groups := map[uint32]*flows.Group{}
+	for _, p := range ops {
+		if g := cmp.Or(p.after.group, p.before.group); g != nil {
+			groups[g.ID] = g
+		}
+	}
+	depth := map[uint32]int{}
+	var visit func(id uint32) int
+	visit = func(id uint32) int {
+		if d, ok := depth[id]; ok {
+			return d
+		}
+		depth[id] = 0 // ends a loop, which the switch will refuse
+		n := 0
+		if g := groups[id]; g != nil {
+			for _, b := range g.Buckets {
+				for _, a := range b.Actions {
+					if to, ok := a.(flows.ToGroup); ok {
+						n = max(n, visit(to.ID)+1)
+					}
+				}
+			}
+		}
+		depth[id] = n
+		return n
+	}
+	for id := range groups {
+		visit(id)
+	}
+	return depth
+}

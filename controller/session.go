@@ -1,0 +1,307 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+	"github.com/sirupsen/logrus"
+)
+
+// heldMax bounds the messages kept during the handshake.
+const heldMax = 1 << 16
+
+// serve is the session's life. The calling goroutine is its reader.
+func (sw *Switch) serve(ctx context.Context) error {
+	defer close(sw.gone)
+	stop := context.AfterFunc(ctx, func() { sw.end(context.Cause(ctx)) })
+	defer stop()
+	var rest sync.WaitGroup
+	rest.Go(func() { sw.w.run(sw.done) })
+	conns, err := sw.handshake()
+	connected := err == nil
+	if connected {
+		sw.log().WithFields(logrus.Fields{"openflow": sw.info.Version, "nicira": sw.info.Nicira, "ports": len(sw.ports),
+			"software": sw.info.Desc.Software}).Info("switch connected")
+		sw.ready.Store(true)
+		sw.c.h.Connected(sw, conns)
+		rest.Go(sw.keepAlive)
+		rest.Go(sw.apply)
+		err = sw.replay()
+	}
+	if err == nil {
+		err = sw.read()
+	}
+	sw.end(err)
+	rest.Wait()
+	sw.received.publish()
+	err = sw.reason()
+	sw.ready.Store(false)
+	if connected {
+		sw.c.h.Disconnected(sw, err)
+	}
+	if sw.claimed {
+		sw.c.release(sw)
+	}
+	if ctx.Err() == nil {
+		sw.log().WithError(err).Warn("session ended")
+	} else {
+		sw.log().Info("session ended")
+	}
+	return err
+}
+
+func (sw *Switch) log() logrus.FieldLogger {
+	l := sw.c.cfg.Log.WithField("remote", sw.info.Remote)
+	if sw.claimed {
+		l = l.WithField("dpid", sw.info.DPID)
+	}
+	return l
+}
+
+// read takes messages until the session ends. What the handlers append is written when the input is drained.
+func (sw *Switch) read() error {
+	for {
+		msg, err := sw.in.Next()
+		if err != nil {
+			return readError(err)
+		}
+		sw.w.hold()
+		for {
+			if err := sw.handle(msg); err != nil {
+				return err
+			}
+			if !sw.in.Buffered() {
+				break
+			}
+			if msg, err = sw.in.Next(); err != nil {
+				return readError(err)
+			}
+		}
+		sw.received.publish()
+		sw.w.release()
+	}
+}
+
+func readError(err error) error {
+	var format *openflow.FormatError
+	switch {
+	case errors.Is(err, io.EOF):
+		return ErrClosed
+	case errors.As(err, &format):
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return fmt.Errorf("read: %w", err)
+}
+
+// handle takes one message. An error ends the session.
+func (sw *Switch) handle(msg []byte) error {
+	h, err := openflow.ParseHeader(msg)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	n := &sw.received.tally
+	n[messagesIn]++
+	n[bytesIn] += uint64(len(msg))
+	if h.Version != sw.info.Version && h.Type != openflow.TypeHello {
+		return fmt.Errorf("%w: message of version %d in a session of version %d", ErrProtocol, uint8(h.Version), uint8(sw.info.Version))
+	}
+	switch h.Type {
+	case openflow.TypePacketIn:
+		if !sw.ready.Load() {
+			n[droppedIns]++
+		} else if err := openflow.ParsePacketIn(msg, &sw.packet); err != nil {
+			sw.bad(h, err)
+		} else {
+			n[packetIns]++
+			sw.c.h.PacketIn(sw, &sw.packet)
+		}
+	case openflow.TypeFlowRemoved, openflow.TypePortStatus:
+		if !sw.ready.Load() {
+			return sw.hold(msg)
+		}
+		sw.notice(h, msg)
+	case openflow.TypeEchoRequest:
+		b, _ := sw.w.take()
+		sw.w.put(openflow.AppendEchoReply(b, h.Version, h.XID, msg[8:]))
+	case openflow.TypeError:
+		n[errorsIn]++
+		sw.gotError(h, msg)
+	case openflow.TypeEchoReply, openflow.TypeFeaturesReply, openflow.TypeGetConfigReply, openflow.TypeMultipartReply,
+		openflow.TypeBarrierReply, openflow.TypeRoleReply, openflow.TypeBundleControl, openflow.TypeExperimenter:
+		q, known := sw.requests.reply(h, msg, sw.c.cfg.ReadMax)
+		if !known {
+			n[unknownIn]++
+		} else if q != nil && q.rule != nil {
+			sw.answer(q)
+		}
+	case openflow.TypeHello:
+	default:
+		n[unknownIn]++
+	}
+	return nil
+}
+
+// hold keeps a message for replay.
+func (sw *Switch) hold(msg []byte) error {
+	if len(sw.held) == heldMax {
+		return fmt.Errorf("more than %d messages during the handshake", heldMax)
+	}
+	sw.held = append(sw.held, slices.Clone(msg))
+	return nil
+}
+
+// replay handles what was held.
+func (sw *Switch) replay() error {
+	held := sw.held
+	sw.held = nil
+	for _, msg := range held {
+		h, err := openflow.ParseHeader(msg)
+		if err != nil {
+			return err
+		}
+		sw.notice(h, msg)
+	}
+	return nil
+}
+
+// notice hands on a flow-removed or port-status.
+func (sw *Switch) notice(h openflow.Header, msg []byte) {
+	if h.Type == openflow.TypeFlowRemoved {
+		if err := openflow.ParseFlowRemoved(h.Version, msg, &sw.removed); err != nil {
+			sw.bad(h, err)
+			return
+		}
+		sw.c.h.FlowRemoved(sw, &sw.removed)
+		return
+	}
+	reason, p, err := openflow.ParsePortStatus(h.Version, msg)
+	if err != nil {
+		sw.bad(h, err)
+		return
+	}
+	sw.setPort(reason, p)
+	sw.c.h.PortStatus(sw, reason, p)
+}
+
+func (sw *Switch) setPort(reason openflow.PortReason, p openflow.Port) {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	i := slices.IndexFunc(sw.ports, func(q openflow.Port) bool { return q.No == p.No })
+	switch {
+	case reason == openflow.PortDeleted && i >= 0:
+		sw.ports = slices.Delete(sw.ports, i, i+1)
+	case reason == openflow.PortDeleted:
+	case i >= 0:
+		sw.ports[i] = p
+	default:
+		sw.ports = append(sw.ports, p)
+	}
+}
+
+// bad notes a message that cannot be read. The stream is still in step, so the session goes on.
+func (sw *Switch) bad(h openflow.Header, err error) {
+	sw.received.tally[malformed]++
+	sw.log().WithError(err).WithFields(logrus.Fields{"type": h.Type, "xid": h.XID}).Debug("message ignored")
+}
+
+// gotError matches an error to the message that caused it.
+func (sw *Switch) gotError(h openflow.Header, msg []byte) {
+	e, err := openflow.ParseError(msg)
+	if err != nil {
+		sw.bad(h, err)
+		return
+	}
+	q, known := sw.requests.fail(h.XID, e)
+	switch {
+	case q != nil && q.rule != nil:
+		sw.c.h.Refused(sw, askText(q.rule), e)
+	case known:
+	case !sw.ready.Load():
+		sw.log().WithError(e).Warn("error during the handshake")
+	default:
+		sw.w.mu.Lock()
+		cause := sw.w.sent.find(h.XID)
+		sw.w.mu.Unlock()
+		sw.c.h.Refused(sw, messageText(cause, e), e)
+	}
+}
+
+// messageText says what a message was that an error answers; e has a part of it if it is not known any more.
+func messageText(msg []byte, e *openflow.Error) string {
+	if msg == nil {
+		msg = e.Data
+	}
+	h, err := openflow.ParseHeader(msg)
+	if err != nil {
+		return fmt.Sprintf("message %#x", e.XID)
+	}
+	switch h.Type {
+	case openflow.TypeFlowMod:
+		if m, err := openflow.ParseFlowMod(msg); err == nil && m.Command == openflow.FlowAdd {
+			return m.Rule.String()
+		} else if err == nil {
+			return fmt.Sprintf("%s %s", m.Command, m.Rule.String())
+		}
+	case openflow.TypePacketOut:
+		if p, err := openflow.ParsePacketOut(msg); err == nil {
+			return packetOutText(p.Actions)
+		}
+	}
+	return fmt.Sprintf("%s message %#x", h.Type, h.XID)
+}
+
+// answer hands on the counters asked for by AskRule.
+func (sw *Switch) answer(q *request) {
+	err := q.err
+	for _, msg := range q.pieces {
+		if err != nil {
+			break
+		}
+		var m openflow.Multipart
+		if m, err = openflow.ParseMultipart(msg); err != nil {
+			break
+		}
+		var rules []flows.InstalledRule
+		if rules, err = openflow.ParseFlowStats(sw.info.Version, m.Body); err != nil {
+			break
+		}
+		for i := range rules {
+			r := &rules[i]
+			if r.Table == q.rule.Table && r.Priority == q.rule.Priority && r.Match.Equal(q.rule.Match) {
+				sw.c.h.RuleStats(sw, &r.Rule, r.Stats, true)
+				return
+			}
+		}
+	}
+	if err != nil {
+		sw.c.h.Refused(sw, askText(q.rule), err)
+		return
+	}
+	sw.c.h.RuleStats(sw, q.rule, flows.Stats{}, false)
+}
+
+// keepAlive asks for signs of life and gives up questions that nobody answers.
+func (sw *Switch) keepAlive() {
+	cfg := sw.c.cfg
+	for {
+		select {
+		case <-sw.done:
+			return
+		case <-time.After(cfg.EchoInterval):
+		}
+		if err := sw.echo(cfg.EchoTimeout); errors.Is(err, ErrNoAnswer) {
+			sw.end(fmt.Errorf("%w: %w", ErrSilent, err))
+			return
+		}
+		for _, r := range sw.requests.overdue(time.Now().Add(-cfg.RequestTimeout)) {
+			sw.c.h.Refused(sw, askText(r), timeoutError("rule statistics", cfg.RequestTimeout))
+		}
+	}
+}
