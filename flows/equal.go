@@ -17,6 +17,9 @@ func (r *Rule) appendKey(b []byte) []byte {
 	for i := range r.Match {
 		c := &r.Match[i]
 		w := c.Field.Width()
+		if w == 0 { // not a field: see Match
+			w = len(c.Value)
+		}
 		b = append(append(b, byte(c.Field)), c.Value[:w]...)
 		if c.Masked {
 			// A field's number has the high bit clear, so no exact condition begins like a mask.
@@ -50,6 +53,10 @@ func equalAction(a, b Action) bool {
 	y, both := b.(Unknown)
 	if unknown && both { // not comparable
 		return x.Instruction == y.Instruction && bytes.Equal(x.Raw, y.Raw)
+	}
+	if out, ok := a.(Output); ok && out.Port != PortController { // MaxLen means nothing, and switches may report any
+		other, ok := b.(Output)
+		return ok && out.Port == other.Port
 	}
 	return !unknown && !both && a == b
 }

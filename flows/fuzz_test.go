@@ -10,7 +10,8 @@ func FuzzParseRule(f *testing.F) {
 	for _, text := range ovsRules {
 		f.Add(text)
 	}
-	f.Add("cookie=0x1, duration=1.5s, table=1, n_packets=0, n_bytes=0, idle_age=3, priority=5,dp_hash=0x3/0x7,skb_priority=1 actions=raw_action:00")
+	f.Add("cookie=0x1, duration=1.5s, table=1, n_packets=0, n_bytes=0, idle_age=3, " +
+		"priority=5,dp_hash=0x3/0x7,skb_priority=1 actions=raw_action:00")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := flows.ParseRule(text)
 		if err != nil {
@@ -29,7 +30,8 @@ func FuzzParseRule(f *testing.F) {
 
 func FuzzParseState(f *testing.F) {
 	f.Add("meter=1 pktps burst bands=\ntype=drop rate=5 burst_size=7\n")
-	f.Add("group_id=8,type=select,selection_method=hash,fields(udp_src,ip_src),bucket=bucket_id:9,weight:3,watch_port:1,watch_group:5,actions=drop,bucket=output:1")
+	f.Add("group_id=8,type=select,selection_method=hash,fields(udp_src,ip_src),bucket=bucket_id:9,weight:3," +
+		"watch_port:1,watch_group:5,actions=drop,bucket=output:1")
 	f.Add("# a comment\nOFPST_FLOW reply\n priority=1 actions=drop")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := flows.ParseState(text)

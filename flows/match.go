@@ -19,6 +19,9 @@ type Cond struct {
 // every packet. Build one with the methods below; each returns the extended match and keeps the order, so a match
 // built with spare capacity allocates nothing. As with append, the extended match may use the memory of the one it was
 // made from: extend a [Match.Clone] to make several from one.
+//
+// A match read from a switch may begin with conditions on FieldNone: fields not known here, whose Value and Mask hold the
+// first bytes of the OXM entry. They compare and print, but cannot be read from text or sent.
 type Match []Cond
 
 // Clone is a copy that shares nothing with m.
@@ -31,7 +34,7 @@ func (m Match) With(c Cond) Match {
 	if XReg0 <= c.Field && c.Field <= XXReg3 {
 		return m.withRegisters(c)
 	}
-	if c.Masked {
+	if c.Masked && c.Field.Width() > 0 {
 		full := c.Field.FullMask()
 		for i := range full {
 			c.Mask[i] &= full[i]

@@ -1,6 +1,10 @@
 package flows
 
-import "strconv"
+import (
+	"encoding/hex"
+	"slices"
+	"strconv"
+)
 
 // keyword is ovs-ofctl's shorthand for an Ethernet type with or without an IP protocol.
 type keyword struct {
@@ -65,6 +69,10 @@ func (m Match) AppendText(b []byte) []byte {
 
 func (m Match) appendCond(b []byte, c Cond) []byte {
 	i, w := c.Field.info(), c.Field.Width()
+	if w == 0 {
+		entry := slices.Concat(c.Value[:], c.Mask[:])
+		return hex.AppendEncode(append(b, "raw_oxm="...), entry[:min(len(entry), 4+int(entry[3]))])
+	}
 	name := i.match
 	if name == "" || !m.has(i.need) {
 		name = c.Field.String() // tp_src could not be told from others

@@ -167,6 +167,50 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// What package openflow makes of fields that are unknown here.
+func TestUnknownFields(t *testing.T) {
+	unknown := func(last byte) flows.Match {
+		return flows.Match{{Masked: true, Value: flows.Value{0, 1, 0xfe, 4, 1, 2, 3, last}}}.Port(1)
+	}
+	a, b := flows.Rule{Match: unknown(4)}, flows.Rule{Match: unknown(5)}
+	if a.Key() == b.Key() || a.Equal(b) {
+		t.Error("two unknown fields are the same")
+	}
+	if want := "priority=0,raw_oxm=0001fe0401020304,in_port=1 actions=drop"; a.String() != want {
+		t.Errorf("got %s, want %s", a, want)
+	}
+	if err := a.Match.Check(); err == nil {
+		t.Error("an unknown field may be sent")
+	}
+	change, err := flows.Diff(flows.State{Rules: []flows.Rule{a, b}}, flows.State{})
+	if err != nil || len(change.Delete) != 2 {
+		t.Errorf("%v, %v", change, err)
+	}
+}
+
+func TestEqualActions(t *testing.T) {
+	raw := func(s string) flows.Action { return flows.Unknown{Raw: []byte(s)} }
+	for _, c := range []struct {
+		a, b []flows.Action
+		same bool
+	}{
+		{nil, []flows.Action{}, true},
+		{[]flows.Action{raw("x")}, []flows.Action{raw("x")}, true},
+		{[]flows.Action{raw("x")}, []flows.Action{raw("y")}, false},
+		{[]flows.Action{raw("x")}, []flows.Action{flows.Unknown{Instruction: true, Raw: []byte("x")}}, false},
+		{[]flows.Action{raw("x")}, []flows.Action{flows.Go(1)}, false},
+		{[]flows.Action{flows.Go(1)}, []flows.Action{raw("x")}, false},
+		{[]flows.Action{flows.Output{Port: 1, MaxLen: 5}}, []flows.Action{flows.Output{Port: 1}}, true},
+		{[]flows.Action{flows.Output{Port: 1}}, []flows.Action{flows.Go(1)}, false},
+		{[]flows.Action{flows.Controller()}, []flows.Action{flows.Output{Port: flows.PortController}}, false},
+		{[]flows.Action{flows.Go(1), flows.Go(2)}, []flows.Action{flows.Go(2), flows.Go(1)}, false},
+	} {
+		if got := flows.EqualActions(c.a, c.b); got != c.same {
+			t.Errorf("%s and %s are equal: %v", flows.ActionsText(c.a), flows.ActionsText(c.b), got)
+		}
+	}
+}
+
 func TestClone(t *testing.T) {
 	base := make(flows.Match, 0, 8).Port(1)
 	a, b := base.Clone().Num(flows.Reg0, 1), base.Clone().Num(flows.Reg0, 2)
