@@ -102,14 +102,25 @@ func (t *Topology) addHost(now time.Time, m flows.MAC, at PortID) *host {
 		t.warn(now, t.port(at), "no room for more hosts: %d in all, %d at this port", len(t.hosts), t.atPort[at])
 		return nil
 	}
-	h := &host{mac: m, at: at, live: true, heard: now, due: now.Add(t.cfg.Refresh), settle: now.Add(t.cfg.Settle)}
+	h := &host{mac: m, at: at, live: true, heard: now, due: now.Add(t.cfg.Refresh)}
 	i, _ := t.findHost(m)
 	t.hosts = slices.Insert(t.hosts, i, h)
 	t.byMAC[m] = h
 	t.atPort[at]++
 	t.changed = true
-	t.wake(h.settle)
+	t.unsettle(now, h)
+	t.wake(h.due)
 	return h
+}
+
+// unsettle has a host settle after a while. Without a shortcut beside the tree all is the same to it, so it is settled.
+func (t *Topology) unsettle(now time.Time, h *host) {
+	t.rewire()
+	h.settle = time.Time{}
+	if t.snap.graph.shortcuts {
+		h.settle = now.Add(t.cfg.Settle)
+		t.wake(h.settle)
+	}
 }
 
 // alive notes that a host was heard at its place, which also answers a claim that it is elsewhere.
@@ -163,9 +174,9 @@ func (t *Topology) move(now time.Time, h *host, to PortID) {
 	t.leave(h.at)
 	t.atPort[to]++
 	h.at, h.live, h.heard, h.cycle, h.due = to, true, now, time.Time{}, now.Add(t.cfg.Refresh)
-	h.settle = now.Add(t.cfg.Settle)
+	t.unsettle(now, h)
 	t.showHost(h)
-	t.wake(h.settle)
+	t.wake(h.due)
 }
 
 func usable(a netip.Addr) bool {
@@ -221,15 +232,13 @@ func (h *host) findAddr(a netip.Addr) (int, bool) {
 
 func (t *Topology) tickHosts(now time.Time) {
 	for _, h := range slices.Clone(t.hosts) {
-		if !h.settle.IsZero() {
-			// Without a shortcut beside the tree all is the same to a host, so it is not told twice.
-			t.rewire()
-			if t.snap.graph.shortcuts && now.Before(h.settle) {
-				t.wake(h.settle)
-			} else {
-				h.settle = time.Time{}
-				t.showHost(h)
-			}
+		switch {
+		case h.settle.IsZero():
+		case now.Before(h.settle):
+			t.wake(h.settle)
+		default:
+			h.settle = time.Time{}
+			t.showHost(h)
 		}
 		if !now.Before(h.due) {
 			t.check(now, h)

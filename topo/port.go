@@ -328,6 +328,10 @@ func (t *Topology) hear(now time.Time, at PortID, frame []byte) {
 		return
 	}
 	q.echoed, p.heard = now, now
+	if q.Kind == Unknown {
+		p.due = now // it need not wait for our next frame
+		t.wake(now)
+	}
 	if p.Kind == Link && p.peer == from {
 		return
 	}

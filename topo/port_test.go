@@ -1,0 +1,178 @@
+package topo
+
+import (
+	"testing"
+	"time"
+
+	"github.com/evenflow/evenflow/flows"
+)
+
+// pair is two switches joined by their ports 2, with an edge port 1 each, all found out.
+func pair(t *testing.T, cfg Config) *network {
+	n := newNetwork(t, cfg, Saved{})
+	n.cable(at(1, 2), at(2, 2))
+	n.up(1, 2)
+	n.up(2, 2)
+	n.pass(1500 * time.Millisecond)
+	n.wantEvents("link s1:2 - s2:2 up")
+	return n
+}
+
+func TestPortsAreFoundOut(t *testing.T) {
+	n := newNetwork(t, Config{}, Saved{})
+	n.cable(at(1, 2), at(2, 2))
+	n.up(1, 2)
+	n.up(2, 2)
+	n.want("s1: 1=unknown 2=unknown tree=[]", "s2: 1=unknown 2=unknown tree=[]")
+	n.pass(0)
+	n.want("s1: 1=unknown 2=link tree=[2]", "s2: 1=unknown 2=link tree=[2]", "s1:2 - s2:2")
+	n.pass(999 * time.Millisecond)
+	n.want("s1: 1=unknown 2=link tree=[2]", "s2: 1=unknown 2=link tree=[2]", "s1:2 - s2:2")
+	n.pass(time.Millisecond)
+	n.want("s1: 1=edge 2=link tree=[2]", "s2: 1=edge 2=link tree=[2]", "s1:2 - s2:2")
+	if got := n.sent["lldp "+at(1, 1).String()]; got != 3 {
+		t.Errorf("%d LLDP frames in the first second, want 3", got)
+	}
+	n.pass(20 * time.Second)
+	if got := n.sent["lldp "+at(1, 1).String()]; got != 13 {
+		t.Errorf("%d LLDP frames in 21 s, want 13", got)
+	}
+	n.wantEvents("link s1:2 - s2:2 up")
+}
+
+func TestSnapshotStaysWhileNothingChanges(t *testing.T) {
+	n := pair(t, Config{})
+	before := n.topo.Snapshot()
+	n.pass(time.Minute)
+	n.up(1, 2)
+	if n.topo.Snapshot() != before {
+		t.Error("another snapshot although nothing has changed")
+	}
+	n.port(at(1, 1), false)
+	if n.topo.Snapshot() == before {
+		t.Error("the same snapshot although a port is down")
+	}
+}
+
+func TestLateSwitchMakesEdgeALink(t *testing.T) {
+	n := newNetwork(t, Config{}, Saved{})
+	n.cable(at(1, 1), at(2, 1))
+	n.down[2] = true
+	n.up(1, 1)
+	n.pass(2 * time.Second)
+	h := n.station(at(1, 1), 9)
+	n.speaks(at(1, 1), h, 0)
+	n.events()
+	n.up(2, 1)
+	n.pass(5 * time.Second)
+	n.wantEvents("port s1:1 edge has become a link to s2:1, 1 hosts forgotten", "link s1:1 - s2:1 up")
+	n.want("s1: 1=link tree=[1]", "s2: 1=link tree=[1]", "s1:1 - s2:1")
+}
+
+func TestLinkEnds(t *testing.T) {
+	t.Run("three LLDP frames missed", func(t *testing.T) {
+		n := pair(t, Config{})
+		clear(n.peer)
+		n.pass(4900 * time.Millisecond)
+		n.wantEvents()
+		n.pass(700 * time.Millisecond)
+		n.wantEvents("link s1:2 - s2:2 down")
+		n.want("s1: 1=edge 2=unknown tree=[]", "s2: 1=edge 2=unknown tree=[]")
+		n.pass(time.Second)
+		n.want("s1: 1=edge 2=edge tree=[]", "s2: 1=edge 2=edge tree=[]")
+	})
+	t.Run("one direction", func(t *testing.T) {
+		n := pair(t, Config{})
+		delete(n.peer, at(1, 2)) // s2 does not hear s1
+		n.pass(time.Minute)
+		n.wantEvents("link s1:2 - s2:2 down")
+		n.want("s1: 1=edge 2=link tree=[]", "s2: 1=edge 2=unknown tree=[]") // s2:2 is no edge: s1 hears it
+	})
+	t.Run("port down", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.port(at(1, 2), false)
+		n.wantEvents("link s1:2 - s2:2 down")
+		n.want("s1: 1=edge 2=unknown(down) tree=[]", "s2: 1=edge 2=link tree=[]")
+		n.port(at(1, 2), true)
+		n.pass(0)
+		n.wantEvents("link s1:2 - s2:2 up")
+	})
+	t.Run("port removed", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.topo.PortStatus(n.now, 1, Port{No: 2}, true)
+		n.wantEvents("link s1:2 - s2:2 down")
+		n.want("s1: 1=edge tree=[]", "s2: 1=edge 2=link tree=[]")
+	})
+	t.Run("not while the other switch is away", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.disconnect(2)
+		n.pass(10 * time.Minute)
+		n.wantEvents()
+		n.up(2, 2)
+		n.pass(10 * time.Minute)
+		n.wantEvents()
+	})
+	t.Run("switch comes back without the cable", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.disconnect(2)
+		clear(n.peer)
+		n.pass(time.Minute)
+		n.up(2, 2)
+		n.pass(6 * time.Second)
+		n.wantEvents()
+		n.pass(time.Second)
+		n.wantEvents("link s1:2 - s2:2 down")
+	})
+}
+
+func TestFixedPorts(t *testing.T) {
+	n := newNetwork(t, Config{Ports: map[PortID]Fixed{
+		at(1, 1): {Kind: Edge},
+		at(1, 2): {Kind: Link, Peer: at(2, 2)},
+		at(1, 3): {Kind: Link},
+	}}, Saved{})
+	n.cable(at(1, 1), at(2, 1))
+	n.cable(at(1, 3), at(2, 3))
+	n.up(1, 3)
+	n.up(2, 3)
+	n.want("s1: 1=edge 2=link 3=link tree=[2]", "s2: 1=unknown 2=link 3=unknown tree=[2]", "s1:2 - s2:2")
+	n.pass(20 * time.Second)
+	n.want("s1: 1=edge 2=link 3=link tree=[2]", "s2: 1=edge 2=link 3=link tree=[2]", "s1:2 - s2:2", "s1:3 - s2:3")
+	n.wantEvents("link s1:2 - s2:2 up", "port s1:1 LLDP of port s2:1 heard, against the configuration", "link s1:3 - s2:3 up")
+	if n.sent["lldp "+at(1, 1).String()]+n.sent["lldp "+at(1, 2).String()] != 0 {
+		t.Error("LLDP out of a fixed port")
+	}
+	n.port(at(2, 2), false)
+	n.wantEvents("link s1:2 - s2:2 down")
+	n.port(at(2, 2), true)
+	n.wantEvents("link s1:2 - s2:2 up")
+}
+
+func TestStrangeLLDP(t *testing.T) {
+	n := pair(t, Config{})
+	own := newCodec([]byte("key"))
+	hear := func(id PortID, frame []byte) { n.topo.Sighting(n.now, Sighting{At: id, LLDP: frame}) }
+
+	hear(at(1, 1), newCodec([]byte("other")).frame(at(2, 2), ownMAC, n.now))
+	hear(at(1, 1), newCodec([]byte("other")).frame(at(2, 2), ownMAC, n.now))
+	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now.Add(-time.Minute)))
+	n.wantEvents("port s1:1 forged or replayed LLDP refused", "port s1:2 forged or replayed LLDP refused")
+	hear(at(1, 1), own.frame(at(1, 1), ownMAC, n.now))
+	hear(at(1, 1), []byte("\x01\x80\xc2\x00\x00\x0e\x00\x00\x00\x00\x00\x07\x88\xcc\x02\x07\x04\x00\x01\x02\x03\x04\x05\x00\x00"))
+	hear(at(1, 1), own.frame(at(7, 1), ownMAC, n.now)) // of a switch that is not there
+	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now))
+	n.wantEvents() // told a moment ago already
+	n.pass(2 * time.Minute)
+	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now))
+	n.wantEvents("port s1:2 LLDP of port s2:1 heard beside that of s2:2")
+	if c := n.topo.Counters(); c.ForgedLLDP != 3 || c.ForeignLLDP != 1 || c.LoopedLLDP != 1 {
+		t.Errorf("counted %+v", c)
+	}
+	n.want("s1: 1=edge 2=link tree=[2]", "s2: 1=edge 2=link tree=[2]", "s1:2 - s2:2")
+}
+
+func TestReservedPortsAreNone(t *testing.T) {
+	n := newNetwork(t, Config{}, Saved{})
+	n.topo.SwitchUp(n.now, 1, []Port{{No: flows.PortLocal, Up: true}, {No: 0, Up: true}})
+	n.want("s1: tree=[]")
+}
