@@ -91,3 +91,8 @@ func SplitCookie(cookie uint64) (k Kind, c Class, id vip.ID, ok bool) {
 func OwnMeter(id uint32) bool {
 	return id >= MeterLLDP && id <= MeterReject || id > MeterVIPReject && id <= MeterVIPReject+1<<16-1
 }
+
+// DesiredCookies are the cookie and mask that select all rules of KindDesired.
+func DesiredCookies() (cookie, mask uint64) {
+	return cookieTag | uint64(KindDesired)<<48, CookieMask | 0xFF<<48
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// Connected takes a switch in: its packet-ins find a session, its connections are adopted, and the loop gives it everything.
+func (e *Engine) Connected(sw *controller.Switch, conns []flows.InstalledRule) {
+	info := sw.Info()
+	s := &session{engine: e, sw: sw, dpid: info.DPID}
+	e.attach(sw, s)
+	for _, r := range e.adopt(s.dpid, conns) {
+		sw.DeleteStrict(&r)
+	}
+	sw.Flush()
+	ports := make([]topo.Port, 0, len(info.Ports))
+	for _, p := range info.Ports {
+		if q, ok := topoPort(p); ok {
+			ports = append(ports, q)
+		}
+	}
+	e.post(func() {
+		e.switches[s.dpid] = s
+		e.topo.SwitchUp(e.cfg.Now(), s.dpid, ports)
+		e.status.attached(s.dpid, e.cfg.Now())
+		e.settled.stale = true
+		if e.settled.attached == nil {
+			e.settled.attached = map[flows.DPID]bool{}
+		}
+		e.settled.attached[s.dpid] = true
+		e.tell("switch", s.dpid.String(), fmt.Sprintf("connected from %s, OpenFlow %s, %s", info.Remote, info.Version, info.Desc.Software))
+	})
+}
+
+// adopt shares the connection rules found in a switch out to their apps; what no app wants is to be deleted.
+func (e *Engine) adopt(d flows.DPID, conns []flows.InstalledRule) (remove []flows.Rule) {
+	byClass := map[apps.Class][]flows.InstalledRule{}
+	for _, r := range conns {
+		_, class, _, _ := apps.SplitCookie(r.Cookie)
+		byClass[class] = append(byClass[class], r)
+	}
+	v := e.view.Load()
+	for class, h := range e.connections {
+		if h != nil {
+			remove = append(remove, h.Adopt(v, d, byClass[apps.Class(class)])...)
+			delete(byClass, apps.Class(class))
+		}
+	}
+	for _, rules := range byClass {
+		for _, r := range rules {
+			remove = append(remove, r.Rule)
+		}
+	}
+	return remove
+}
+
+// Disconnected forgets a switch's session. Its rules go on working, and the topology keeps its place for a while.
+func (e *Engine) Disconnected(sw *controller.Switch, err error) {
+	reason := "connection closed"
+	if err != nil {
+		reason = err.Error()
+	}
+	d := sw.Info().DPID
+	e.attach(sw, nil)
+	e.post(func() {
+		if s := e.switches[d]; s == nil || s.sw != sw {
+			return // a newer session has taken over
+		}
+		delete(e.switches, d)
+		e.topo.SwitchDown(e.cfg.Now(), d)
+		e.status.detached(d, e.cfg.Now(), reason)
+		e.ports.forget(d)
+		e.settled.stale = true
+		e.tell("switch", d.String(), "disconnected: "+reason)
+	})
+}
+
+// attach puts a session into the map that readers use, or takes it out.
+func (e *Engine) attach(sw *controller.Switch, s *session) {
+	for {
+		old := e.sessions.Load()
+		next := maps.Clone(*old)
+		if s == nil {
+			delete(next, sw)
+		} else {
+			next[sw] = s
+		}
+		if e.sessions.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}
+
+// PortStatus follows a port.
+func (e *Engine) PortStatus(sw *controller.Switch, reason openflow.PortReason, p openflow.Port) {
+	q, ok := topoPort(p)
+	if !ok {
+		return
+	}
+	d := sw.Info().DPID
+	e.post(func() {
+		if s := e.switches[d]; s != nil && s.sw == sw {
+			e.topo.PortStatus(e.cfg.Now(), d, q, reason == openflow.PortDeleted)
+		}
+	})
+}
+
+// Applied notes that a switch has confirmed or refused what an owner wants.
+func (e *Engine) Applied(d flows.DPID, o controller.Owner, version uint64, err error) {
+	owner, ok := o.(apps.Owner)
+	if !ok {
+		return
+	}
+	ready, failed := e.status.applied(d, owner, version, err)
+	if ready {
+		e.tell("switch", d.String(), "ready: holds its desired state")
+	}
+	if failed {
+		e.tell("error", d.String(), err.Error())
+	}
+}
+
+// Refused tells of an error that answers a connection rule or a packet-out.
+func (e *Engine) Refused(sw *controller.Switch, what string, err error) {
+	e.tell("error", sw.Info().DPID.String(), fmt.Sprintf("refused %s: %v", what, err))
+}
+
+// topoPort is a physical port as the topology sees it; ok is false for reserved ports.
+func topoPort(p openflow.Port) (topo.Port, bool) {
+	return topo.Port{No: p.No, Name: p.Name, MAC: p.MAC, Up: p.Up()}, p.No != 0 && p.No < flows.PortMax
+}

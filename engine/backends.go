@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// noteBackends records when backends changed state between two views, and tells of it.
+func (e *Engine) noteBackends(old, v *apps.View) {
+	now := e.cfg.Now()
+	for _, x := range v.VIPs {
+		if old != nil && old.VIP(x.ID) == x {
+			continue
+		}
+		for i := range x.Backends {
+			b := &x.Backends[i]
+			if e.status.backendIs(x.ID, b.ID, b.State, now) {
+				message := string(b.State)
+				if b.Reason != "" {
+					message += ": " + b.Reason
+				}
+				e.tell("backend", x.Spec.Name+"/"+b.Name, message)
+			}
+		}
+	}
+}
+
+// backendIs notes a backend's state and reports whether it is a new one.
+func (s *status) backendIs(id vip.ID, backend uint32, state vip.State, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := backendKey{id, backend}
+	if s.backends[k].state == state {
+		return false
+	}
+	s.backends[k] = since{state, now}
+	return true
+}
+
+// since is when a backend's present state began.
+func (s *status) since(id vip.ID, backend uint32) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.backends[backendKey{id, backend}].at
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+	"github.com/evenflow/evenflow/topo"
+)
+
+const (
+	etherTypeIPv4 = 0x0800
+	etherTypeARP  = 0x0806
+	etherTypeIPv6 = 0x86dd
+)
+
+// session is a connected switch as apps answer it: their Reply. Its scratch space is used by the session's reader alone.
+type session struct {
+	engine *Engine
+	sw     *controller.Switch
+	dpid   flows.DPID
+	frame  apps.Frame
+	punted apps.Punted
+}
+
+// Packet-ins that no app took, by reason.
+type undelivered struct {
+	malformed atomic.Uint64
+	unclaimed atomic.Uint64
+}
+
+// PacketIn finds the app of a packet-in: by the cookie of the rule that sent it, or by the frame when the rule is not ours.
+// It runs in the session's reader on the current view.
+func (e *Engine) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
+	s := e.session(sw)
+	if s == nil {
+		return
+	}
+	if err := apps.ParseFrame(in.Data, &s.frame); err != nil {
+		e.undelivered.malformed.Add(1)
+		return
+	}
+	v := e.view.Load()
+	s.punted = apps.Punted{At: topo.PortID{DPID: s.dpid, No: in.InPort}, Table: in.Table, Cookie: in.Cookie, Frame: &s.frame}
+	_, class, _, ours := apps.SplitCookie(in.Cookie)
+	if !ours {
+		class = classOf(v, &s.frame)
+	}
+	h := e.packetIn[class]
+	if h == nil || !h.PacketIn(v, &s.punted, s) {
+		e.undelivered.unclaimed.Add(1)
+	}
+}
+
+// classOf is the app that knows a frame which no rule of ours has sent.
+func classOf(v *apps.View, f *apps.Frame) apps.Class {
+	switch f.EthType {
+	case etherTypeARP:
+		return apps.ClassARP
+	case etherTypeIPv4, etherTypeIPv6:
+		if len(v.VIPsAt(f.Dst)) > 0 {
+			return apps.ClassNAT
+		}
+	}
+	return apps.ClassBase
+}
+
+// FlowRemoved hands the end of a connection's rule to its app.
+func (e *Engine) FlowRemoved(sw *controller.Switch, fr *openflow.FlowRemoved) {
+	s, h := e.connectionApp(sw, fr.Cookie)
+	if h == nil {
+		return
+	}
+	reason := apps.RemovedOther
+	if fr.Reason <= openflow.RemovedDelete {
+		reason = apps.RemovedReason(fr.Reason)
+	}
+	h.FlowRemoved(e.view.Load(), s.dpid, &fr.Rule, reason, fr.Stats, s)
+}
+
+// RuleStats hands a rule's counters to the app that asked.
+func (e *Engine) RuleStats(sw *controller.Switch, r *flows.Rule, st flows.Stats, found bool) {
+	if s, h := e.connectionApp(sw, r.Cookie); h != nil {
+		h.RuleStats(e.view.Load(), s.dpid, r, st, found, s)
+	}
+}
+
+// connectionApp is the app that keeps the connection rules with this cookie, nil if it is no such rule.
+func (e *Engine) connectionApp(sw *controller.Switch, cookie uint64) (*session, apps.ConnectionHandler) {
+	kind, class, _, ours := apps.SplitCookie(cookie)
+	s := e.session(sw)
+	if !ours || kind != apps.KindConnection || s == nil {
+		return nil, nil
+	}
+	return s, e.connections[class]
+}
+
+// session is the session of a connected switch, nil if it is not attached.
+func (e *Engine) session(sw *controller.Switch) *session { return (*e.sessions.Load())[sw] }
+
+func (s *session) Add(r *flows.Rule)     { s.sw.Add(r) }
+func (s *session) Delete(r *flows.Rule)  { s.sw.DeleteStrict(r) }
+func (s *session) AskRule(r *flows.Rule) { s.sw.AskRule(r) }
+func (s *session) PacketOut(inPort uint32, actions []flows.Action, data []byte) {
+	s.sw.PacketOut(inPort, actions, data)
+}
+func (s *session) Sighted(x topo.Sighting) bool { return s.engine.queue.sighted(x) }

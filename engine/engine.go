@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/store"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// Mount is an app with the class that its rules' cookies carry. An app that also is a [apps.PacketInHandler] or a
+// [apps.ConnectionHandler] gets the packet-ins and connection rules of its class.
+type Mount struct {
+	Class apps.Class
+	App   apps.App
+}
+
+// Config is what an engine needs. Store, Apps and Log are required.
+type Config struct {
+	Controller controller.Config // Kind is set by the engine
+	Topo       topo.Config       // Key is taken from the store
+	Store      store.Store
+	Apps       []Mount
+	FileVIPs   []vip.Spec // of the configuration file; nil: there is no file, the VIPs of an earlier one stay
+	Log        logrus.FieldLogger
+	Now        func() time.Time // the clock; nil: time.Now
+}
+
+// Engine is the loop. Its methods may be called from any goroutine.
+type Engine struct {
+	cfg         Config
+	log         logrus.FieldLogger
+	ctl         *controller.Controller
+	apps        []apps.App
+	packetIn    [256]apps.PacketInHandler
+	connections [256]apps.ConnectionHandler
+
+	queue       *queue
+	stopped     chan struct{} // closed when the loop has ended
+	events      *eventLog
+	undelivered undelivered
+
+	view     atomic.Pointer[apps.View]
+	sessions atomic.Pointer[map[*controller.Switch]*session]
+	status   *status
+	ports    *portRates
+
+	// The loop's own.
+	model    *model
+	topo     *topo.Topology
+	switches map[flows.DPID]*session
+	sought   map[netip.Addr]bool // backends' addresses
+	settled  settled
+	saved    saver
+}
+
+// New loads the model from the store and computes the first view. Nothing is sent or listened to before Run.
+func New(cfg Config) (*Engine, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	e := &Engine{
+		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}), events: newEventLog(),
+		status: newStatus(), ports: newPortRates(), switches: map[flows.DPID]*session{},
+	}
+	e.sessions.Store(&map[*controller.Switch]*session{})
+	for _, m := range cfg.Apps {
+		e.apps = append(e.apps, m.App)
+		if h, ok := m.App.(apps.PacketInHandler); ok {
+			e.packetIn[m.Class] = h
+		}
+		if h, ok := m.App.(apps.ConnectionHandler); ok {
+			e.connections[m.Class] = h
+		}
+	}
+	cfg.Controller.Kind = ruleKind
+	cfg.Controller.Log = cfg.Log
+	cfg.Controller.OwnMeter = apps.OwnMeter
+	cfg.Controller.AuditCookie, cfg.Controller.AuditMask = apps.DesiredCookies()
+	e.ctl = controller.New(cfg.Controller, e)
+	if err := e.load(); err != nil {
+		return nil, fmt.Errorf("load state: %w", err)
+	}
+	e.settle()
+	return e, nil
+}
+
+// ruleKind tells the controller how a rule is kept, by its cookie.
+func ruleKind(cookie uint64) controller.RuleKind {
+	kind, _, _, ours := apps.SplitCookie(cookie)
+	switch {
+	case !ours:
+		return controller.Foreign
+	case kind == apps.KindConnection:
+		return controller.Connection
+	case kind == apps.KindLearned:
+		return controller.Learned
+	}
+	return controller.Desired
+}
+
+// Run listens for switches and turns the loop until ctx ends. It returns nil after a clean stop.
+func (e *Engine) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.ctl.Run(ctx) })
+	g.Go(func() error {
+		defer close(e.stopped)
+		return e.loop(ctx)
+	})
+	g.Go(func() error { return e.pollPorts(ctx) })
+	err := g.Wait()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Ready is nil when switches can connect.
+func (e *Engine) Ready() error {
+	select {
+	case <-e.stopped:
+		return apps.ErrClosed
+	default:
+	}
+	select {
+	case <-e.ctl.Listening():
+		return nil
+	default:
+		return errors.New("not listening for switches yet")
+	}
+}

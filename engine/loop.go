@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/evenflow/evenflow/flows"
+)
+
+// maxBatch bounds how much is taken from the queue before the view is settled.
+const maxBatch = 1024
+
+// loop applies what comes and settles after each batch, until ctx ends.
+func (e *Engine) loop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			e.save()
+			return ctx.Err()
+		case f := <-e.queue.work:
+			f()
+		case s := <-e.queue.sightings:
+			e.topo.Sighting(e.cfg.Now(), s)
+		case <-timer.C:
+		}
+		e.drain()
+		now := e.cfg.Now()
+		e.topo.Tick(now)
+		e.settle()
+		timer.Reset(e.nextTurn(now))
+	}
+}
+
+// drain applies what else is waiting, up to maxBatch.
+func (e *Engine) drain() {
+	for range maxBatch {
+		select {
+		case f := <-e.queue.work:
+			f()
+		case s := <-e.queue.sightings:
+			e.topo.Sighting(e.cfg.Now(), s)
+		default:
+			return
+		}
+	}
+}
+
+// nextTurn is how long the loop may sleep: until the topology or the saver wants a turn.
+func (e *Engine) nextTurn(now time.Time) time.Duration {
+	next := e.topo.Next()
+	if due := e.saved.due(); !due.IsZero() && (next.IsZero() || due.Before(next)) {
+		next = due
+	}
+	if next.IsZero() {
+		return time.Minute
+	}
+	return max(next.Sub(now), time.Millisecond)
+}
+
+// settle sends what the topology wants sent, and if the topology, the model or the set of switches has changed, makes a new
+// view, tells the apps, and hands the controller what the owners concerned want now.
+func (e *Engine) settle() {
+	for _, p := range e.topo.Packets() {
+		if s := e.switches[p.At.DPID]; s != nil {
+			s.sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: p.At.No, MaxLen: 0}}, p.Data)
+			s.sw.Flush()
+		}
+	}
+	for _, ev := range e.topo.Events() {
+		e.tell(ev.Kind, ev.Subject, ev.Message)
+	}
+	e.saveIfDue()
+	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale {
+		return
+	}
+	old := e.view.Load()
+	v := e.newView()
+	e.view.Store(v)
+	e.noteBackends(old, v)
+	for _, h := range e.connections {
+		if h == nil {
+			continue
+		}
+		for d, rules := range h.Sync(v) {
+			if s := e.switches[d]; s != nil {
+				for i := range rules {
+					s.sw.DeleteStrict(&rules[i])
+				}
+				s.sw.Flush()
+			}
+		}
+	}
+	e.push(v, dirtyOwners(old, v, e.settled.deleted))
+	e.settled = settled{topo: v.Topo, attached: map[flows.DPID]bool{}}
+}

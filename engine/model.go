@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// model is the VIPs as stored. Only the loop touches it.
+type model struct {
+	vips   map[vip.ID]*vip.VIP
+	byName map[string]*vip.VIP
+}
+
+func newModel() *model {
+	return &model{vips: map[vip.ID]*vip.VIP{}, byName: map[string]*vip.VIP{}}
+}
+
+func (m *model) put(x *vip.VIP) {
+	m.vips[x.ID] = x
+	m.byName[x.Spec.Name] = x
+}
+
+func (m *model) remove(x *vip.VIP) {
+	delete(m.vips, x.ID)
+	delete(m.byName, x.Spec.Name)
+}
+
+// overlapping is another VIP that x would share a packet with.
+func (m *model) overlapping(x *vip.VIP) error {
+	for _, y := range m.vips {
+		if y.ID != x.ID && vip.Overlap(x, y) {
+			return fmt.Errorf("%w: VIP %q has %s %s port %s already", apps.ErrConflict, y.Spec.Name, y.Spec.Address, y.Spec.Protocol, y.Spec.Port)
+		}
+	}
+	return nil
+}
+
+// addresses are those of all VIPs.
+func (m *model) addresses() []netip.Addr {
+	seen := map[netip.Addr]bool{}
+	var out []netip.Addr
+	for _, x := range m.vips {
+		if !seen[x.Address] {
+			seen[x.Address] = true
+			out = append(out, x.Address)
+		}
+	}
+	return out
+}
+
+// backends are the addresses of all backends.
+func (m *model) backends() map[netip.Addr]bool {
+	out := map[netip.Addr]bool{}
+	for _, x := range m.vips {
+		for i := range x.Backends {
+			out[x.Backends[i].Address] = true
+		}
+	}
+	return out
+}

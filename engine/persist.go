@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/store"
+	"github.com/evenflow/evenflow/topo"
+)
+
+const (
+	keyLLDP      = "lldp"
+	keyTopology  = "topology"
+	sequenceVIPs = "vips"
+	maxVIPID     = 1<<16 - 1
+	saveInterval = 2 * time.Second // the topology is stored at most this often
+)
+
+// load reads the model and the topology from the store, and makes the LLDP key at the first start.
+func (e *Engine) load() error {
+	e.model = newModel()
+	cfg := e.cfg.Topo
+	cfg.MAC = apps.VIPMAC
+	var saved topo.Saved
+	err := e.cfg.Store.Update(func(tx store.Tx) error {
+		key, err := tx.Get(store.BucketKeys, keyLLDP)
+		if err != nil {
+			return err
+		}
+		if key == nil {
+			key = make([]byte, 32)
+			rand.Read(key)
+			if err := tx.Put(store.BucketKeys, keyLLDP, key); err != nil {
+				return err
+			}
+		}
+		cfg.Key = key
+		b, err := tx.Get(store.BucketTopology, keyTopology)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			if err := json.Unmarshal(b, &saved); err != nil {
+				return fmt.Errorf("stored topology: %w", err)
+			}
+		}
+		return tx.List(store.BucketVIPs, func(_ string, b []byte) error {
+			x, err := vip.Decode(b)
+			if err == nil {
+				e.model.put(x)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	e.topo = topo.New(e.cfg.Now(), cfg, saved)
+	e.saved.topo = e.topo.Snapshot()
+	e.changed()
+	return e.applyFile()
+}
+
+// storeNew gives out an id and stores the VIP that create makes with it, in one transaction: an id is never given twice.
+func (e *Engine) storeNew(create func(id vip.ID) (*vip.VIP, error)) (x *vip.VIP, err error) {
+	err = e.cfg.Store.Update(func(tx store.Tx) error {
+		id, err := store.NextID(tx, sequenceVIPs, maxVIPID)
+		if err != nil {
+			return err
+		}
+		if x, err = create(vip.ID(id)); err != nil {
+			return err
+		}
+		return putVIP(tx, x)
+	})
+	return x, err
+}
+
+func (e *Engine) storeVIP(x *vip.VIP) error {
+	return e.cfg.Store.Update(func(tx store.Tx) error { return putVIP(tx, x) })
+}
+
+func (e *Engine) unstoreVIP(x *vip.VIP) error {
+	return e.cfg.Store.Update(func(tx store.Tx) error { return tx.Delete(store.BucketVIPs, store.IDKey(uint64(x.ID))) })
+}
+
+func putVIP(tx store.Tx, x *vip.VIP) error {
+	b, err := vip.Encode(x)
+	if err != nil {
+		return err
+	}
+	return tx.Put(store.BucketVIPs, store.IDKey(uint64(x.ID)), b)
+}
+
+// saver stores the topology some time after it has changed.
+type saver struct {
+	topo *topo.Snapshot // as stored
+	at   time.Time      // when to store what has changed since; zero: nothing has
+}
+
+func (s *saver) due() time.Time { return s.at }
+
+// saveIfDue notes a changed topology, and stores it when its time has come.
+func (e *Engine) saveIfDue() {
+	now := e.cfg.Now()
+	if e.saved.at.IsZero() && e.topo.Snapshot() != e.saved.topo {
+		e.saved.at = now.Add(saveInterval)
+	}
+	if !e.saved.at.IsZero() && !now.Before(e.saved.at) {
+		e.save()
+	}
+}
+
+// save stores the topology. A failure is told, and tried again at the next change.
+func (e *Engine) save() {
+	e.saved = saver{topo: e.topo.Snapshot()}
+	b, err := json.Marshal(e.topo.Saved())
+	if err == nil {
+		err = e.cfg.Store.Update(func(tx store.Tx) error { return tx.Put(store.BucketTopology, keyTopology, b) })
+	}
+	if err != nil {
+		e.tell("error", "store", fmt.Sprintf("topology not stored: %v", err))
+	}
+}
+
+// applyFile puts the configuration file's VIPs into effect if their list has changed since it was last applied: those that are
+// new or different are written, those of an earlier file that are gone are deleted.
+func (e *Engine) applyFile() error {
+	if e.cfg.FileVIPs == nil {
+		return nil
+	}
+	list, err := json.Marshal(e.cfg.FileVIPs)
+	if err != nil {
+		return err
+	}
+	var last []byte
+	if err := e.cfg.Store.View(func(tx store.Tx) (err error) {
+		last, err = tx.Get(store.BucketConfig, "vips")
+		return err
+	}); err != nil || string(last) == string(list) {
+		return err
+	}
+	opt := apps.WriteOptions{Origin: vip.OriginFile}
+	named := map[string]bool{}
+	var errs []error
+	for _, spec := range e.cfg.FileVIPs {
+		named[spec.Name] = true
+		_, err := e.updateVIP(spec.Name, opt, func(s *vip.Spec) error { *s = spec; return nil })
+		if errors.Is(err, apps.ErrNotFound) {
+			_, err = e.createVIP(spec, opt)
+		}
+		errs = append(errs, err)
+	}
+	for name, x := range e.model.byName {
+		if x.Origin == vip.OriginFile && !named[name] {
+			errs = append(errs, e.deleteVIP(name, opt))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("vips of the configuration file: %w", err)
+	}
+	return e.cfg.Store.Update(func(tx store.Tx) error { return tx.Put(store.BucketConfig, "vips", list) })
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// VIPs are all VIPs, by name.
+func (e *Engine) VIPs() []vip.Read {
+	v := e.view.Load()
+	out := make([]vip.Read, 0, len(v.VIPs))
+	for _, x := range v.VIPs {
+		out = append(out, e.readVIP(x))
+	}
+	slices.SortFunc(out, func(a, b vip.Read) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// VIP is the VIP of a name.
+func (e *Engine) VIP(name string) (vip.Read, error) {
+	x, err := e.find(name)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	return e.readVIP(x), nil
+}
+
+func (e *Engine) find(name string) (*apps.VIP, error) {
+	for _, x := range e.view.Load().VIPs {
+		if x.Spec.Name == name {
+			return x, nil
+		}
+	}
+	return nil, fmt.Errorf("VIP %q: %w", name, apps.ErrNotFound)
+}
+
+// settledRead is a VIP just written, as the API answers it: the loop settles first, so that the next read agrees.
+func (e *Engine) settledRead(x *vip.VIP) vip.Read {
+	e.settle()
+	return e.readVIP(e.view.Load().VIP(x.ID))
+}
+
+// WaitVIP returns when every connected switch has confirmed the VIP's version or a later one. When ctx ends first or a switch
+// refuses, the read says in status.applied which has not, and the error says so too.
+func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error) {
+	for {
+		e.status.mu.Lock()
+		changed := e.status.changed
+		e.status.mu.Unlock()
+		x, err := e.find(name)
+		if err != nil {
+			return vip.Read{}, err
+		}
+		applied, all := e.status.appliedTo(x, e.connected(), version)
+		if all && x.Version >= version {
+			return e.readVIP(x), nil
+		}
+		if refused(applied) {
+			return e.readVIP(x), fmt.Errorf("VIP %q: %w", name, apps.ErrRefused)
+		}
+		select {
+		case <-changed:
+		case <-e.stopped:
+			return e.readVIP(x), apps.ErrClosed
+		case <-ctx.Done():
+			return e.readVIP(x), fmt.Errorf("VIP %q: not confirmed by every switch: %w", name, ctx.Err())
+		}
+	}
+}
+
+// connected are the switches of the present view, by id.
+func (e *Engine) connected() []flows.DPID { return slices.Sorted(maps.Keys(e.view.Load().Switches)) }
+
+// readVIP adds its status to a VIP.
+func (e *Engine) readVIP(x *apps.VIP) vip.Read {
+	r := vip.Read{Spec: x.Spec, Version: x.Version, Origin: x.Origin}
+	applied, all := e.status.appliedTo(x, e.connected(), x.Version)
+	r.Status.Applied = applied
+	if applied == nil {
+		r.Status.Applied = []vip.Applied{}
+	}
+	states := make([]vip.State, len(x.Backends))
+	r.Status.Backends = make([]vip.BackendStatus, len(x.Backends))
+	weight := 0
+	for i := range x.Backends {
+		if b := &x.Backends[i]; b.State == vip.StateUp {
+			weight += b.Weight
+		}
+	}
+	for i := range x.Backends {
+		b := &x.Backends[i]
+		s := vip.BackendStatus{Name: b.Name, State: b.State, Reason: b.Reason, Since: e.status.since(x.ID, b.ID)}
+		if h := e.connectionsOf(x.Spec.Mode); h != nil {
+			live, total := h.Connections(x.ID, b.ID)
+			s.Connections, s.NewConnections = &live, total
+			if b.State == vip.StateDraining {
+				s.State, s.Reason = vip.Drained(live, e.cfg.Now().Sub(s.Since), time.Duration(x.Spec.DrainTimeout))
+			}
+		}
+		if b.State == vip.StateUp && weight > 0 {
+			s.Share = float64(b.Weight) / float64(weight)
+		}
+		states[i], r.Status.Backends[i] = s.State, s
+	}
+	r.Status.Phase, r.Status.Reason = vip.PhaseOf(states, all && len(applied) > 0)
+	for _, a := range applied {
+		if a.Error != "" {
+			r.Status.Phase, r.Status.Reason = vip.PhaseDegraded, fmt.Sprintf("switch %s: %s", a.DPID, a.Error)
+			break
+		}
+	}
+	return r
+}
+
+// connectionsOf is the app that counts the connections of a mode, nil if none does.
+func (e *Engine) connectionsOf(m vip.Mode) apps.ConnectionHandler {
+	if m == vip.ModeNAT {
+		return e.connections[apps.ClassNAT]
+	}
+	return nil
+}
+
+// Hosts are the known hosts, by MAC.
+func (e *Engine) Hosts() []apps.HostStatus {
+	hosts := e.view.Load().Topo.Hosts()
+	out := make([]apps.HostStatus, 0, len(hosts))
+	for _, h := range hosts {
+		out = append(out, apps.HostStatus{MAC: h.MAC, Addresses: h.Addresses, DPID: h.At.DPID, PortNo: h.At.No, Live: h.Live})
+	}
+	return out
+}
+
+// Links are the cables between switches.
+func (e *Engine) Links() []apps.LinkStatus {
+	links := e.view.Load().Topo.Links()
+	out := make([]apps.LinkStatus, 0, len(links))
+	for _, l := range links {
+		out = append(out, apps.LinkStatus{A: l.A, B: l.B})
+	}
+	return out
+}
+
+// lister is a connection app that can list connections.
+type lister interface {
+	List(id vip.ID, limit int) []apps.Connection
+}
+
+// maxConnectionsListed bounds the answer of Connections.
+const maxConnectionsListed = 10000
+
+// Connections are the live connections of a VIP, at most 10,000.
+func (e *Engine) Connections(name string) ([]apps.Connection, error) {
+	x, err := e.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := e.connectionsOf(x.Spec.Mode).(lister); ok {
+		return l.List(x.ID, maxConnectionsListed), nil
+	}
+	return nil, fmt.Errorf("VIP %q: the connections of mode %s cannot be listed", name, x.Spec.Mode)
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+)
+
+// Switches are all switches seen since the start, by id.
+func (e *Engine) Switches() []apps.SwitchStatus {
+	e.status.mu.Lock()
+	ids := slices.Sorted(maps.Keys(e.status.known))
+	e.status.mu.Unlock()
+	out := make([]apps.SwitchStatus, 0, len(ids))
+	for _, d := range ids {
+		if s, err := e.Switch(d); err == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Switch is one switch.
+func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
+	e.status.mu.Lock()
+	k, ok := e.status.known[d]
+	s := apps.SwitchStatus{DPID: d, Drops: []apps.DropCounter{}, Warnings: []string{}}
+	if ok {
+		s.Connected, s.Ready, s.Since, s.Error = k.connected, k.ready, k.at, k.err
+	}
+	for o, a := range e.status.acks[d] {
+		if a.err != "" {
+			s.Error = fmt.Sprintf("%s: %s", o, a.err)
+		}
+	}
+	e.status.mu.Unlock()
+	if !ok {
+		return s, fmt.Errorf("switch %s: %w", d, apps.ErrNotFound)
+	}
+	if sw, ok := e.ctl.Switch(d); ok {
+		fillSwitch(&s, sw)
+	}
+	return s, nil
+}
+
+func fillSwitch(s *apps.SwitchStatus, sw *controller.Switch) {
+	info, c := sw.Info(), sw.Counters()
+	s.OpenFlow, s.Address = info.Version.String(), info.Remote
+	s.Description = fmt.Sprintf("%s %s %s", info.Desc.Manufacturer, info.Desc.Hardware, info.Desc.Software)
+	s.PacketIns, s.DroppedIns, s.FlowMods, s.Modifications = c.PacketIns, c.DroppedIns, c.FlowMods, c.Modifications
+	s.Rules, s.Groups, s.Meters = sw.Desired()
+	if !info.Nicira {
+		s.Warnings = append(s.Warnings, "no Nicira extensions: modes group, deferred and othello are refused")
+	}
+}
+
+// anyRule selects every rule of every table.
+var anyRule = openflow.FlowFilter{Table: 0xff}
+
+// Flows are the rules that a switch holds now, read from it.
+func (e *Engine) Flows(ctx context.Context, d flows.DPID) ([]flows.InstalledRule, error) {
+	sw, err := e.connectedSwitch(d)
+	if err != nil {
+		return nil, err
+	}
+	return sw.Flows(ctx, anyRule)
+}
+
+// Groups are the groups that a switch holds now, read from it.
+func (e *Engine) Groups(ctx context.Context, d flows.DPID) ([]flows.Group, error) {
+	sw, err := e.connectedSwitch(d)
+	if err != nil {
+		return nil, err
+	}
+	return sw.Groups(ctx)
+}
+
+// Meters are the meters that a switch holds now, read from it.
+func (e *Engine) Meters(ctx context.Context, d flows.DPID) ([]flows.Meter, error) {
+	sw, err := e.connectedSwitch(d)
+	if err != nil {
+		return nil, err
+	}
+	return sw.Meters(ctx)
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// settled is what the last view was made of, and what has changed since.
+type settled struct {
+	topo     *topo.Snapshot
+	stale    bool                // the model or the set of switches has changed
+	deleted  []*vip.VIP          // VIPs that have gone
+	attached map[flows.DPID]bool // switches that have come: they get everything
+}
+
+// newView resolves every VIP's backends on the present topology. A VIP for which nothing has changed keeps its pointer.
+func (e *Engine) newView() *apps.View {
+	snap := e.topo.Snapshot()
+	old := e.view.Load()
+	vips := make([]*apps.VIP, 0, len(e.model.vips))
+	for _, id := range slices.Sorted(maps.Keys(e.model.vips)) {
+		x := e.model.vips[id]
+		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap)}
+		if old != nil {
+			if prev := old.VIP(id); prev != nil && prev.VIP == x && slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
+				next = prev
+			}
+		}
+		vips = append(vips, next)
+	}
+	switches := make(map[flows.DPID]apps.SwitchInfo, len(e.switches))
+	for d, s := range e.switches {
+		switches[d] = switchInfo(s.sw)
+	}
+	return apps.NewView(snap, switches, vips)
+}
+
+func switchInfo(sw *controller.Switch) apps.SwitchInfo {
+	i := sw.Info()
+	return apps.SwitchInfo{DPID: i.DPID, Nicira: i.Nicira, OF15: i.Version >= 6}
+}
+
+// sameBackend reports whether no rule can differ between a and b: same state at the same place.
+func sameBackend(a, b apps.Backend) bool {
+	if a.State != b.State || a.Reason != b.Reason || (a.Host == nil) != (b.Host == nil) {
+		return false
+	}
+	return a.Host == nil || a.Host.MAC == b.Host.MAC && a.Host.At == b.Host.At && a.Host.Live == b.Host.Live
+}
+
+// dirtyOwners are the owners whose desired state may differ between the views.
+func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
+	if old == nil {
+		return nil
+	}
+	var out []apps.Owner
+	addresses := map[netip.Addr]bool{}
+	for _, x := range deleted {
+		out = append(out, apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID})
+		addresses[x.Address] = true
+	}
+	for _, x := range v.VIPs {
+		prev := old.VIP(x.ID)
+		if prev == x {
+			continue
+		}
+		out = append(out, apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID})
+		if prev == nil {
+			addresses[x.Address] = true
+		}
+	}
+	for a := range addresses {
+		out = append(out, apps.Owner{Kind: apps.OwnerAddress, Addr: a})
+	}
+	if old.Topo != v.Topo || len(addresses) > 0 {
+		out = append(out, apps.Owner{Kind: apps.OwnerBase})
+	}
+	return out
+}
+
+// allOwners is everyone who may want something of a switch.
+func allOwners(v *apps.View) []apps.Owner {
+	out := []apps.Owner{{Kind: apps.OwnerBase}}
+	addresses := map[netip.Addr]bool{}
+	for _, x := range v.VIPs {
+		out = append(out, apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID})
+		if !addresses[x.Address] {
+			addresses[x.Address] = true
+			out = append(out, apps.Owner{Kind: apps.OwnerAddress, Addr: x.Address})
+		}
+	}
+	return out
+}
+
+// push hands the controller what the dirty owners want of each switch, and everything to switches that have just come.
+func (e *Engine) push(v *apps.View, dirty []apps.Owner) {
+	for d := range e.settled.attached {
+		if e.switches[d] == nil {
+			continue
+		}
+		e.ctl.Replace(d, e.desired(v.Only(d), allOwners(v))[d])
+	}
+	if len(dirty) == 0 {
+		return
+	}
+	for d, states := range e.desired(v, dirty) {
+		if !e.settled.attached[d] {
+			e.ctl.Update(d, states)
+		}
+	}
+}
+
+// desired is what owners want of each switch of the view, noted as sent.
+func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]controller.OwnerState {
+	out := make(map[flows.DPID][]controller.OwnerState, len(v.Switches))
+	for _, o := range owners {
+		wanted := make(map[flows.DPID]flows.State, len(v.Switches))
+		for _, app := range e.apps {
+			for d, s := range app.Desired(v, o) {
+				w := wanted[d]
+				w.Append(s)
+				wanted[d] = w
+			}
+		}
+		for d := range v.Switches {
+			seq := e.status.sent(d, o, v)
+			out[d] = append(out[d], controller.OwnerState{Owner: o, Version: seq, State: wanted[d]})
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// CreateVIP validates, stores and puts into effect a new VIP.
+func (e *Engine) CreateVIP(ctx context.Context, spec vip.Spec, opt apps.WriteOptions) (read vip.Read, err error) {
+	if cerr := e.call(ctx, func() { read, err = e.createVIP(spec, opt) }); cerr != nil {
+		return vip.Read{}, cerr
+	}
+	return read, err
+}
+
+func (e *Engine) createVIP(spec vip.Spec, opt apps.WriteOptions) (vip.Read, error) {
+	if e.model.byName[spec.Name] != nil {
+		return vip.Read{}, fmt.Errorf("VIP %q: %w", spec.Name, apps.ErrExists)
+	}
+	create := func(id vip.ID) (*vip.VIP, error) {
+		x, err := vip.Create(id, spec, origin(opt))
+		if err != nil {
+			return nil, err
+		}
+		return x, e.fits(x)
+	}
+	if opt.DryRun {
+		x, err := create(maxVIPID)
+		if err != nil {
+			return vip.Read{}, err
+		}
+		return e.preview(x), nil
+	}
+	x, err := e.storeNew(create)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	e.model.put(x)
+	e.changed()
+	e.tell("config", x.Spec.Name, fmt.Sprintf("VIP created by %s", x.Origin))
+	return e.settledRead(x), nil
+}
+
+// preview is how a VIP would read that is not written.
+func (e *Engine) preview(x *vip.VIP) vip.Read {
+	return e.readVIP(&apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot())})
+}
+
+// UpdateVIP applies mutate to a copy of the VIP's spec; it runs in the loop, so no other write comes between. A spec that
+// stays the same keeps its version.
+func (e *Engine) UpdateVIP(ctx context.Context, name string, opt apps.WriteOptions, mutate func(*vip.Spec) error) (read vip.Read, err error) {
+	if cerr := e.call(ctx, func() { read, err = e.updateVIP(name, opt, mutate) }); cerr != nil {
+		return vip.Read{}, cerr
+	}
+	return read, err
+}
+
+func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.Spec) error) (vip.Read, error) {
+	old, err := e.writable(name, opt)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	spec, err := cloneSpec(old.Spec)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	if err := mutate(&spec); err != nil {
+		return vip.Read{}, err
+	}
+	x, err := vip.Update(old, spec)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	if x == old {
+		return e.settledRead(old), nil
+	}
+	if err := e.fits(x); err != nil {
+		return vip.Read{}, err
+	}
+	if opt.DryRun {
+		return e.preview(x), nil
+	}
+	if err := e.storeVIP(x); err != nil {
+		return vip.Read{}, err
+	}
+	e.model.put(x)
+	e.changed()
+	e.tell("config", name, fmt.Sprintf("VIP changed by %s, version %d", origin(opt), x.Version))
+	return e.settledRead(x), nil
+}
+
+// DeleteVIP removes a VIP, its rules and its connections.
+func (e *Engine) DeleteVIP(ctx context.Context, name string, opt apps.WriteOptions) (err error) {
+	if cerr := e.call(ctx, func() { err = e.deleteVIP(name, opt) }); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+func (e *Engine) deleteVIP(name string, opt apps.WriteOptions) error {
+	x, err := e.writable(name, opt)
+	if err != nil || opt.DryRun {
+		return err
+	}
+	if err := e.unstoreVIP(x); err != nil {
+		return err
+	}
+	e.model.remove(x)
+	e.settled.deleted = append(e.settled.deleted, x)
+	e.status.forget(x)
+	e.changed()
+	e.tell("config", name, fmt.Sprintf("VIP deleted by %s", origin(opt)))
+	return nil
+}
+
+// writable is the VIP of a name if the write may go on.
+func (e *Engine) writable(name string, opt apps.WriteOptions) (*vip.VIP, error) {
+	x := e.model.byName[name]
+	if x == nil {
+		return nil, fmt.Errorf("VIP %q: %w", name, apps.ErrNotFound)
+	}
+	if x.Origin == vip.OriginFile && origin(opt) != vip.OriginFile && !opt.Force {
+		return nil, fmt.Errorf("VIP %q: %w", name, apps.ErrFileVIP)
+	}
+	if opt.IfVersion != 0 && opt.IfVersion != x.Version {
+		return nil, fmt.Errorf("VIP %q: %w: it is %d, not %d", name, apps.ErrVersion, x.Version, opt.IfVersion)
+	}
+	return x, nil
+}
+
+// fits refuses a VIP that overlaps with another, or takes a host's address.
+func (e *Engine) fits(x *vip.VIP) error {
+	if err := e.model.overlapping(x); err != nil {
+		return err
+	}
+	if h, ok := e.topo.Snapshot().HostAt(x.Address); ok {
+		return fmt.Errorf("%w: address %s is that of host %s at switch %s port %d", apps.ErrConflict, x.Address, h.MAC, h.At.DPID, h.At.No)
+	}
+	return nil
+}
+
+// changed tells the topology which addresses are ours and whom to look for, and asks for a new view.
+func (e *Engine) changed() {
+	now := e.cfg.Now()
+	e.topo.SetReserved(e.model.addresses())
+	want := e.model.backends()
+	for a := range want {
+		if !e.sought[a] {
+			e.topo.Seek(now, a)
+		}
+	}
+	for a := range e.sought {
+		if !want[a] {
+			e.topo.Unseek(a)
+		}
+	}
+	e.sought = want
+	e.settled.stale = true
+}
+
+func origin(opt apps.WriteOptions) vip.Origin {
+	if opt.Origin == "" {
+		return vip.OriginAPI
+	}
+	return opt.Origin
+}
+
+// cloneSpec is a deep copy, so that a mutation that fails leaves nothing behind.
+func cloneSpec(s vip.Spec) (out vip.Spec, err error) {
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	return out, err
+}
