@@ -23,7 +23,7 @@ type Config struct {
 	Log       Log        `json:"log"`
 	Ports     []Port     `json:"ports"`
 	PacketIn  PacketIn   `json:"packet_in"`
-	VIPs      []vip.Spec `json:"vips"` // normalised; of the schema of the API
+	VIPs      []vip.Spec `json:"vips"` // of the schema of the API; never nil
 }
 
 // Log is how the server logs.

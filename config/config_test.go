@@ -48,9 +48,9 @@ func TestParse(t *testing.T) {
 	want.Ports = []Port{{DPID: 0x12, PortNo: 1, Kind: "edge"}, {DPID: 0xa1, PortNo: 2, Kind: "link", Link: &topo.PortID{DPID: 1, No: 3}}}
 	want.PacketIn.VIP = 9000
 	want.VIPs = []vip.Spec{
-		vip.Normalize(vip.Spec{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", IdleTimeout: 30e9, Backends: []vip.BackendSpec{
-			{Name: "b1", Address: "10.0.0.1", Port: 8080}, {Name: "b2", Address: "10.0.0.2", Weight: new(0), Admin: vip.Draining}}}),
-		vip.Normalize(vip.Spec{Name: "dns", Address: "10.0.0.100", Protocol: vip.UDP, Port: "53-54"}),
+		{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", IdleTimeout: 30e9, Backends: []vip.BackendSpec{
+			{Name: "b1", Address: "10.0.0.1", Port: 8080}, {Name: "b2", Address: "10.0.0.2", Weight: new(0), Admin: vip.Draining}}},
+		{Name: "dns", Address: "10.0.0.100", Protocol: vip.UDP, Port: "53-54"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

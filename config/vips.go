@@ -9,8 +9,8 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
-// VIPs reads declarations of VIPs: in each YAML document a VIP, a list of VIPs, or a list under the key vips. They are
-// normalised and valid, each name is there once. The error is [Errors].
+// VIPs reads declarations of VIPs: in each YAML document a VIP, a list of VIPs, or a list under the key vips. They are valid,
+// each name is there once, and what is left out stays so. The error is [Errors].
 func VIPs(file string, data []byte) ([]vip.Spec, error) {
 	docs, err := parse(file, data)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *document) has(key string) bool {
 	return false
 }
 
-// checkVIPs normalises and validates VIPs in place. seen are the names and where they were.
+// checkVIPs validates VIPs. seen are the names and where they were.
 func (d *document) checkVIPs(specs []vip.Spec, prefix string, seen map[string]string) {
 	if len(d.errs) > 0 {
 		return // a key that could not be read would be found missing, too
@@ -77,8 +77,7 @@ func (d *document) checkVIPs(specs []vip.Spec, prefix string, seen map[string]st
 		if prefix != "-" {
 			at = fmt.Sprintf("%s[%d].", prefix, i)
 		}
-		specs[i] = vip.Normalize(specs[i])
-		err := vip.Validate(specs[i])
+		err := vip.Validate(vip.Normalize(specs[i]))
 		var fields vip.FieldErrors
 		switch {
 		case errors.As(err, &fields):

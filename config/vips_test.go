@@ -29,8 +29,8 @@ func TestVIPs(t *testing.T) {
 			var names []string
 			for _, s := range specs {
 				names = append(names, s.Name)
-				if s.Scheduler == "" {
-					t.Errorf("%s is not normalised", s.Name)
+				if s.Scheduler != "" {
+					t.Errorf("%s has got defaults, which are the server's to write", s.Name)
 				}
 			}
 			if got := strings.Join(names, " "); got != tt.want {
