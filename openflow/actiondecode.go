@@ -118,10 +118,10 @@ func decodeRegLoad(span uint16, head []byte, value uint64) flows.Action {
 	value &= mask
 	a := flows.SetField{Field: f, Masked: n != f.Bits()}
 	hi, lo := shift(value, low)
-	a.Value = narrowValue(hi, lo, f.Width())
+	a.Value = value128(hi, lo, f.Width())
 	if a.Masked {
 		hi, lo = shift(mask, low)
-		a.Mask = narrowValue(hi, lo, f.Width())
+		a.Mask = value128(hi, lo, f.Width())
 	}
 	return a
 }

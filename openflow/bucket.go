@@ -62,7 +62,8 @@ func appendBucket(b []byte, v Version, kind flows.GroupType, k *flows.Bucket) ([
 	return b, nil
 }
 
-// parseBuckets reads a list of buckets. In 1.3 their ids are 0.
+// parseBuckets reads a list of buckets. In 1.3 their ids are 0. Weights outside of select groups mean nothing and are
+// read as 0.
 func parseBuckets(v Version, b []byte, kind flows.GroupType) ([]flows.Bucket, error) {
 	fixed := bucket15Len
 	if v < V15 {
@@ -90,14 +91,17 @@ func parseBuckets(v Version, b []byte, kind flows.GroupType) ([]flows.Bucket, er
 	return all, nil
 }
 
-func parseBucket(v Version, b []byte, kind flows.GroupType) (k flows.Bucket, err error) {
+func parseBucket(v Version, b []byte, group flows.GroupType) (k flows.Bucket, err error) {
 	if v < V15 {
-		k.Weight, k.WatchPort, k.WatchGroup = be.Uint16(b[2:]), be.Uint32(b[4:]), be.Uint32(b[8:])
+		k.WatchPort, k.WatchGroup = be.Uint32(b[4:]), be.Uint32(b[8:])
+		if group == flows.GroupSelect {
+			k.Weight = be.Uint16(b[2:])
+		}
 		k.Actions, err = decodeActions(b[bucket13Len:])
 		return k, err
 	}
 	k = flows.Bucket{ID: be.Uint32(b[4:]), WatchPort: flows.PortAny, WatchGroup: anyGroup}
-	if kind == flows.GroupSelect {
+	if group == flows.GroupSelect {
 		k.Weight = 1 // what the specification says of an absent one
 	}
 	actions := int(be.Uint16(b[2:]))
@@ -110,7 +114,7 @@ func parseBucket(v Version, b []byte, kind flows.GroupType) (k flows.Bucket, err
 	}
 	return k, eachProperty(b[actions:], func(kind uint16, prop []byte) error {
 		switch {
-		case kind == propWeight && len(prop) >= 6:
+		case kind == propWeight && len(prop) >= 6 && group == flows.GroupSelect:
 			k.Weight = be.Uint16(prop[4:])
 		case kind == propWatchPort && len(prop) >= 8:
 			k.WatchPort = be.Uint32(prop[4:])

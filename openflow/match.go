@@ -103,8 +103,9 @@ func (o *oxm) cond() (c flows.Cond, ok bool) {
 	copy(c.Value[:], o.value)
 	if o.masked && !o.full() {
 		c.Masked = true
-		copy(c.Mask[:], o.mask)
-		for i := range c.Value {
+		c.Mask = o.field.FullMask()
+		for i := range o.mask {
+			c.Mask[i] &= o.mask[i]
 			c.Value[i] &= c.Mask[i]
 		}
 	}

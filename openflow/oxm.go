@@ -276,17 +276,8 @@ func fieldOf(b []byte) (f flows.Field, narrow bool) {
 	return f, false
 }
 
-// wide is the number held by a value of the given width in bytes.
-func wide(v *flows.Value, width int) (hi, lo uint64) {
-	for _, b := range v[:width] {
-		hi = hi<<8 | lo>>56
-		lo = lo<<8 | uint64(b)
-	}
-	return hi, lo
-}
-
-// narrowValue is the reverse of wide.
-func narrowValue(hi, lo uint64, width int) (v flows.Value) {
+// value128 is a number of up to 128 bits as a value of the given width in bytes.
+func value128(hi, lo uint64, width int) (v flows.Value) {
 	for i := width - 1; i >= 0; i-- {
 		v[i] = byte(lo)
 		lo = lo>>8 | hi<<56

@@ -13,7 +13,7 @@ import (
 // ruleTexts cover each field and action.
 var ruleTexts = []string{
 	"priority=0 actions=drop",
-	"table=254,priority=65535,cookie=0xffffffffffffffff,send_flow_rem,idle_timeout=65535,hard_timeout=1 actions=output:1",
+	"table=253,priority=65535,cookie=0xffffffffffffffff,send_flow_rem,idle_timeout=65535,hard_timeout=1 actions=output:1",
 	"priority=1,arp,arp_spa=10.0.0.1,arp_tpa=10.0.0.0/8,arp_op=1,arp_sha=02:00:00:00:00:01,arp_tha=02:00:00:00:00:02 actions=IN_PORT",
 	"priority=1,icmp6,icmp_type=135,icmp_code=0,nd_target=fe80::1,nd_sll=02:00:00:00:00:01 actions=NORMAL",
 	"priority=1,icmp6,icmp_type=136,nd_tll=02:00:00:00:00:01 actions=FLOOD,ALL,LOCAL",
@@ -34,9 +34,9 @@ var ruleTexts = []string{
 	"priority=1,ip actions=meter:1,set_field:0->in_port,set_field:10.0.0.1->ip_src,set_field:02:00:00:00:00:01->eth_dst,output:3",
 	"priority=1 actions=set_field:0x5/0xff->reg1,set_field:0x50/0xf0->reg2,set_field:0x500000000/0xf00000000->metadata",
 	"priority=1 actions=set_field:0x5/0x5->reg1,set_field:0x1/0x3->xxreg1,set_field:0x5->xxreg0,set_field:0x7->xreg1",
-	"priority=1 actions=set_field:0e:ef:01:00:00:00/ff:ff:ff:00:00:00->eth_src,set_field:0x5/0x7->ct_mark",
+	"priority=1 actions=set_field:0e:ef:01:00:00:00/ff:ff:ff:00:00:00->eth_src",
 	"priority=1 actions=move:NXM_OF_ETH_SRC[]->OXM_OF_METADATA[16..63],move:NXM_NX_REG0[0..7]->NXM_NX_REG1[24..31]",
-	"priority=1 actions=resubmit(,3),resubmit(7,4),resubmit:9,fin_timeout(idle_timeout=12,hard_timeout=3),group:4294967040",
+	"priority=1,tcp actions=resubmit(,3),resubmit(7,4),resubmit:9,fin_timeout(idle_timeout=12,hard_timeout=3),group:4294967040",
 	"priority=1 actions=goto_table:9",
 	"priority=1 actions=meter:4294901760,goto_table:9",
 }

@@ -25,7 +25,7 @@ func appendSelection(b []byte, v Version, g *flows.Group) []byte {
 	b = append(b, zeros[:selectionNameLen]...)
 	copy(b[name:], g.Method)
 	b = be.AppendUint64(b, g.Param)
-	ones := narrowValue(^uint64(0), ^uint64(0), 16)
+	ones := value128(^uint64(0), ^uint64(0), 16)
 	for _, f := range g.Fields {
 		b = appendOXM(b, header(v, f), false, &ones, nil)
 	}
