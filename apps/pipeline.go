@@ -9,6 +9,8 @@ import (
 const (
 	TableClassify  = 0  // LLDP to the controller, edge or link
 	TableSource    = 1  // is the sender known at this port?
+	TableKind      = 2  // ARP, IP or something else
+	TableCopy      = 3  // a copy to the controller, metered; always the last thing done with a packet
 	TableNeighbour = 10 // ARP and ND answered in the switch
 	TableNeighbor2 = 11 // second step of the ND answer
 	TableReply     = 20 // from backends of this switch: un-NAT, hairpin
@@ -18,6 +20,9 @@ const (
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
 	TableOutput    = 80 // out of the port in reg0
 )
+
+// GroupCopy hands a packet on to TableKind and, unchanged, to TableCopy. Groups of VIPs have larger ids.
+const GroupCopy = 1
 
 // RegOutput holds the output port from TableForward on.
 const RegOutput = flows.Reg0

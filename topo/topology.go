@@ -138,8 +138,11 @@ func (t *Topology) wake(at time.Time) {
 	}
 }
 
-// Tick does what has fallen due.
+// Tick does what has fallen due, which is nothing before Next.
 func (t *Topology) Tick(now time.Time) {
+	if t.next.IsZero() || now.Before(t.next) {
+		return
+	}
 	t.next = time.Time{}
 	t.tickSwitches(now)
 	t.tickHosts(now)

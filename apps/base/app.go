@@ -1,0 +1,90 @@
+// Package base is the app that makes switches forward: what comes by which port, where hosts are, the spanning tree, and
+// what of all that the controller is told. Its rules are the pipeline's frame, into which the other apps put theirs.
+package base
+
+import (
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// Config is how an App works; the zero Config works.
+type Config struct {
+	Rates map[uint32]uint32 // of meters, packets per second, by meter id; the defaults of package apps for what is missing
+}
+
+// App is the base. It has no state.
+type App struct{ meters []flows.Meter }
+
+var (
+	_ apps.App             = (*App)(nil)
+	_ apps.PacketInHandler = (*App)(nil)
+)
+
+// New makes the app.
+func New(cfg Config) *App {
+	a := &App{meters: []flows.Meter{
+		{ID: apps.MeterLLDP, Rate: apps.RateLLDP},
+		{ID: apps.MeterNeighbour, Rate: apps.RateNeighbour},
+		{ID: apps.MeterVIP, Rate: apps.RateVIP},
+		{ID: apps.MeterOther, Rate: apps.RateOther},
+		{ID: apps.MeterReject, Rate: apps.RateReject},
+	}}
+	for i := range a.meters {
+		m := &a.meters[i]
+		if r := cfg.Rates[m.ID]; r > 0 {
+			m.Rate = r
+		}
+		m.Burst = m.Rate
+	}
+	return a
+}
+
+// Name is "base".
+func (a *App) Name() string { return "base" }
+
+// Desired is the base of every connected switch.
+func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
+	if o.Kind != apps.OwnerBase {
+		return nil
+	}
+	matches := destinations(v.Topo)
+	out := make(map[flows.DPID]flows.State, len(v.Switches))
+	for d, info := range v.Switches {
+		b := &builder{topo: v.Topo, dpid: d, nicira: info.Nicira}
+		b.state.Meters = a.meters
+		b.classify()
+		b.source()
+		b.neighbour()
+		b.pass()
+		b.forward(matches)
+		b.output(matches)
+		out[d] = b.state
+	}
+	return out
+}
+
+// builder gathers one switch's rules.
+type builder struct {
+	topo   *topo.Snapshot
+	dpid   flows.DPID
+	nicira bool
+	state  flows.State
+}
+
+func (b *builder) rule(table uint8, priority uint16, m flows.Match, actions ...flows.Action) {
+	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority,
+		Cookie: apps.Cookie(apps.KindDesired, apps.ClassBase, 0), Match: m, Actions: actions})
+}
+
+// next continues in a table.
+func (b *builder) next(table uint8) flows.Action {
+	if b.nicira {
+		return flows.Go(table)
+	}
+	return flows.GotoTable{Table: table}
+}
+
+func inPort(no uint32) flows.Match { return make(flows.Match, 0, 2).Port(no) }
+
+func ethType(t uint16) flows.Match { return make(flows.Match, 0, 2).Num(flows.EthType, uint64(t)) }

@@ -1,0 +1,101 @@
+package base
+
+import (
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+const etherTypeLLDP = 0x88cc
+
+// Priorities in table 0.
+const (
+	prioLinkLLDP = 400
+	prioLLDP     = 350
+	prioLink     = 300
+	prioForbid   = 250
+	prioEdge     = 200
+)
+
+var (
+	exactMAC  = flows.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	groupMask = flows.MAC{1}
+)
+
+// forbidden are senders that no host may be.
+var forbidden = []struct {
+	mac, mask flows.MAC
+	reason    string
+}{
+	{apps.MarkerAsked, apps.MarkerMask, "marker as sender"},
+	{apps.MarkerBounce, exactMAC, "marker as sender"},
+	{apps.VIPMAC, exactMAC, "a VIP's MAC as sender"},
+	{groupMask, groupMask, "group address as sender"},
+}
+
+// classify is table 0. LLDP from links has no meter, for it is our own: what comes from elsewhere cannot crowd it out.
+func (b *builder) classify() {
+	const t = apps.TableClassify
+	for _, p := range b.topo.Ports(b.dpid) {
+		switch p.Kind {
+		case topo.Link:
+			b.rule(t, prioLinkLLDP, ethType(etherTypeLLDP).Port(p.No), flows.Controller())
+			b.rule(t, prioLink, inPort(p.No), b.next(apps.TableForward))
+		case topo.Edge:
+			b.rule(t, prioEdge, inPort(p.No), b.next(apps.TableSource))
+		}
+	}
+	b.rule(t, prioLLDP, ethType(etherTypeLLDP), flows.ToMeter{ID: apps.MeterLLDP}, flows.Controller())
+	for _, f := range forbidden {
+		m := flows.Match{}.MAC(flows.EthSrc, f.mac)
+		if f.mask != exactMAC {
+			m = flows.Match{}.Masked(flows.EthSrc, f.mac.Value(), f.mask.Value())
+		}
+		b.rule(t, prioForbid, m)
+	}
+	b.rule(t, 0, nil)
+}
+
+// source is tables 1 to 3. A copy to the controller must not hold up the packet itself: a meter drops it from there on, so
+// it goes on first and is copied last. A group undoes in between what was written to the packet.
+func (b *builder) source() {
+	for _, h := range b.topo.Hosts() {
+		if h.Live && h.At.DPID == b.dpid && b.topo.Kind(h.At) == topo.Edge {
+			b.rule(apps.TableSource, 100, inPort(h.At.No).MAC(flows.EthSrc, h.MAC), b.next(apps.TableKind))
+		}
+	}
+	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeARP), b.next(apps.TableNeighbour))
+	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeIPv4), b.next(apps.TableReply))
+	b.rule(apps.TableKind, 0, nil, b.next(apps.TableForward))
+	if !b.nicira {
+		// Here too many unknown senders do hold up one another.
+		b.rule(apps.TableSource, 0, nil, flows.ToMeter{ID: apps.MeterOther}, flows.Controller(), b.next(apps.TableKind))
+		return
+	}
+	b.state.Groups = append(b.state.Groups, flows.Group{ID: apps.GroupCopy, Type: flows.GroupAll, Buckets: []flows.Bucket{
+		flows.NewBucket(1, 0, flows.Go(apps.TableKind)), flows.NewBucket(2, 0, flows.Go(apps.TableCopy)),
+	}})
+	b.rule(apps.TableSource, 0, nil, flows.ToGroup{ID: apps.GroupCopy})
+	b.rule(apps.TableCopy, 100, ethType(apps.EtherTypeARP), flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller())
+	b.rule(apps.TableCopy, 0, nil, flows.ToMeter{ID: apps.MeterOther}, flows.Controller())
+}
+
+// neighbour is what table 10 does with ARP that is not answered in the switch: forward it as any frame, and tell the
+// controller. What is for ourselves, the answers to our probes, goes to the controller alone.
+func (b *builder) neighbour() {
+	punt := []flows.Action{flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller()}
+	b.rule(apps.TableNeighbour, 50, ethType(apps.EtherTypeARP).MAC(flows.EthDst, apps.VIPMAC), punt...)
+	if b.nicira {
+		b.rule(apps.TableNeighbour, 0, nil, flows.Go(apps.TableForward), flows.Go(apps.TableCopy))
+		return
+	}
+	b.rule(apps.TableNeighbour, 0, nil, append(punt, b.next(apps.TableForward))...)
+}
+
+// pass leads through the tables of the modes what is not theirs.
+func (b *builder) pass() {
+	b.rule(apps.TableReply, 0, nil, b.next(apps.TableVIP))
+	b.rule(apps.TableVIP, 0, nil, b.next(apps.TableForward))
+	b.rule(apps.TableSelect, 0, nil, b.next(apps.TableForward))
+	b.rule(apps.TableEgress, 0, nil, b.next(apps.TableOutput))
+}

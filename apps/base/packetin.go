@@ -1,0 +1,49 @@
+package base
+
+import (
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// PacketIn hands what changes the topology to the engine: LLDP, and senders that are not known at their place.
+func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) bool {
+	if in.Frame.EthType == etherTypeLLDP {
+		out.Sighted(topo.Sighting{At: in.At, LLDP: slices.Clone(in.Frame.Data)})
+		return true
+	}
+	if s, ok := apps.HostSighting(v, in); ok {
+		out.Sighted(s)
+	}
+	return true
+}
+
+// DropReason names what a rule of the base that drops is for; not ok for any other rule.
+func DropReason(r *flows.Rule) (reason string, ok bool) {
+	kind, class, _, ours := apps.SplitCookie(r.Cookie)
+	if !ours || kind != apps.KindDesired || class != apps.ClassBase || len(r.Actions) > 0 {
+		return "", false
+	}
+	switch {
+	case r.Table == apps.TableClassify && r.Priority == prioForbid:
+		src, _ := r.Match.Get(flows.EthSrc)
+		for _, f := range forbidden {
+			if src.Value == f.mac.Value() {
+				return f.reason, true
+			}
+		}
+	case r.Table == apps.TableClassify:
+		return "port not known to be edge or link", true
+	case r.Table == apps.TableForward && r.Priority == prioOwn:
+		return "to a VIP's MAC, but to no VIP", true
+	case r.Table == apps.TableForward && r.Priority == prioOffTree:
+		return "flooded by a link that is not on the spanning tree", true
+	case r.Table == apps.TableForward:
+		return "no port to flood to", true
+	case r.Table == apps.TableOutput:
+		return "output port is gone", true
+	}
+	return "", false
+}
