@@ -76,11 +76,19 @@ func appendAction(b []byte, v Version, a flows.Action, first bool) ([]byte, erro
 		if a.Instruction {
 			return b, &ValueError{What: "instruction in an action list"}
 		}
-		return append(b, a.Raw...), nil
+		return appendRaw(b, a.Raw)
 	case nil:
 		return b, &ValueError{What: "nil action"}
 	}
 	return b, &ValueError{What: fmt.Sprintf("action of type %T has no wire form", a)}
+}
+
+// appendRaw appends an action or instruction kept as it was read.
+func appendRaw(b, raw []byte) ([]byte, error) {
+	if n, err := tlvLen("raw action", raw); err != nil || n != len(raw) {
+		return b, &ValueError{What: fmt.Sprintf("raw action %x is not one whole action", raw)}
+	}
+	return append(b, raw...), nil
 }
 
 // appendNicira appends the header of a Nicira action of length n.

@@ -2,6 +2,7 @@ package openflow
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/evenflow/evenflow/flows"
@@ -17,6 +18,11 @@ func addSamples(f *testing.F, types ...Type) {
 					f.Add(s.msg)
 				}
 			}
+		}
+	}
+	for _, c := range loadCaptured(f) {
+		if slices.Contains(types, Type(c.msg[1])) {
+			f.Add(c.msg)
 		}
 	}
 }
@@ -62,11 +68,21 @@ func fuzzBody(f *testing.F, kind uint16) {
 			}
 		}
 	}
+	addCaptured(f, kind)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, v := range versions {
 			checkError(t, bodies[kind](v, body))
 		}
 	})
+}
+
+// addCaptured seeds a target with bodies that a real switch sent.
+func addCaptured(f *testing.F, kind uint16) {
+	for _, c := range loadCaptured(f) {
+		if p, err := ParseMultipart(c.msg); err == nil && p.Kind == kind {
+			f.Add(p.Body)
+		}
+	}
 }
 
 func FuzzDesc(f *testing.F)         { fuzzBody(f, MultipartDesc) }
@@ -108,6 +124,7 @@ func FuzzRules(f *testing.F) {
 			f.Add(must(f)(AppendFlowStats(nil, v, &flows.InstalledRule{Rule: r, Stats: sampleStats})))
 		}
 	}
+	addCaptured(f, MultipartFlow)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, v := range versions {
 			rules, err := ParseFlowStats(v, body)
@@ -147,6 +164,7 @@ func FuzzGroups(f *testing.F) {
 	for _, v := range versions {
 		f.Add(must(f)(AppendGroupDesc(nil, v, sampleGroup(v))))
 	}
+	addCaptured(f, MultipartGroupDesc)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, v := range versions {
 			groups, err := ParseGroupDescs(v, body)

@@ -55,7 +55,10 @@ func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, er
 			if !a.Instruction {
 				return b[:start], &ValueError{What: "action after an instruction"}
 			}
-			b = append(b, a.Raw...)
+			var err error
+			if b, err = appendRaw(b, a.Raw); err != nil {
+				return b[:start], err
+			}
 		default:
 			return b[:start], &ValueError{What: "action after an instruction"}
 		}

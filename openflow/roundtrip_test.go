@@ -63,6 +63,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %s: %v", v, r, err)
 			}
+			clear(msg) // nothing may alias the reader's buffer
 			if diff := cmp.Diff(FlowMod{Rule: r, Command: FlowAdd, OutPort: flows.PortAny, OutGroup: anyGroup}, mod); diff != "" {
 				t.Errorf("%s %s: flow-mod (-want +got):\n%s", v, r, diff)
 			}
@@ -76,6 +77,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %s: %v", v, r, err)
 			}
+			clear(body)
 			if diff := cmp.Diff([]flows.InstalledRule{in}, got); diff != "" {
 				t.Errorf("%s %s: flow statistics (-want +got):\n%s", v, r, diff)
 			}
@@ -178,6 +180,7 @@ func TestGroups(t *testing.T) {
 			}
 		}
 		got, err := ParseGroupDescs(v, body)
+		clear(body)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v, (-want +got):\n%s", v, err, diff)
 		}
@@ -328,7 +331,12 @@ func TestRefusals(t *testing.T) {
 		{"meter not first", rule(out, flows.ToMeter{ID: 1}), "table 3, priority 7: openflow: meter must be the first", 0},
 		{"two meters", rule(flows.ToMeter{ID: 1}, flows.ToMeter{ID: 1}), "meter must be the first", 0},
 		{"goto not last", rule(flows.GotoTable{Table: 4}, out), "goto_table must be the last", 0},
-		{"action after instruction", rule(flows.Unknown{Instruction: true, Raw: make([]byte, 8)}, out), "after an instruction", 0},
+		{"action after instruction", rule(flows.Unknown{Instruction: true, Raw: []byte{0, 5, 0, 8, 0, 0, 0, 0}}, out), "after an instruction", 0},
+		{"raw action without its length", rule(flows.Unknown{Raw: make([]byte, 8)}), "raw action 0000000000000000 is not", 0},
+		{"two raw actions in one", rule(flows.Unknown{Raw: append([]byte{0, 1, 0, 8, 0, 0, 0, 0}, make([]byte, 8)...)}), "not one whole", 0},
+		{"raw instruction cut", rule(flows.Unknown{Instruction: true, Raw: []byte{0, 5, 0, 8}}), "raw action 00050008", 0},
+		{"instruction in a bucket", group(flows.Group{Buckets: []flows.Bucket{{Actions: []flows.Action{
+			flows.Unknown{Instruction: true, Raw: []byte{0, 5, 0, 8, 0, 0, 0, 0}}}}}}), "instruction in an action list", 0},
 		{"nil", rule(nil), "nil action", 0},
 		{"field without number", rule(flows.SetField{Field: flows.SKBPriority}), "skb_priority has no wire number", 0},
 		{"field out of range", rule(flows.SetField{Field: 255}), "no wire number", 0},
