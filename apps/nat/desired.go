@@ -1,0 +1,134 @@
+package nat
+
+import (
+	"math/bits"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Priorities of rules. In table 40 a SYN is punted past the forward rule of its connection: a client that uses its port
+// again would else inherit a rule whose timeout a FIN has lowered, and be cut off at its first pause.
+const (
+	prioVIP      = 100 // table 30
+	prioMiss     = 50  // table 40
+	prioForward  = 100
+	prioSYN      = 150
+	prioReverse  = 100 // table 70
+	prioHairback = 110 // table 20
+)
+
+// Desired is, on each switch, the way of the VIP's packets to table 40 and from there, for want of a connection, to the
+// controller. While no backend is up they are refused; without a backend that could have connections, at once.
+func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
+	if o.Kind != apps.OwnerVIP {
+		return nil
+	}
+	x := v.VIP(o.VIP)
+	if !handles(x) {
+		return nil
+	}
+	with, without := desired(v, x, true), desired(v, x, false)
+	out := make(map[flows.DPID]flows.State, len(v.Switches))
+	for d, i := range v.Switches {
+		out[d] = without
+		if i.Nicira {
+			out[d] = with
+		}
+	}
+	return out
+}
+
+func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
+	cookie := apps.Cookie(apps.KindDesired, apps.ClassNAT, x.ID)
+	meter := apps.MeterVIPReject + uint32(x.ID)
+	reject := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	punt := []flows.Action{flows.ToMeter{ID: apps.MeterVIP}, flows.Controller()}
+	enter := []flows.Action{to(apps.TableSelect, nicira)}
+	kept := false
+	usable := false
+	for i := range x.Backends {
+		kept = kept || keeps(v, &x.Backends[i])
+		usable = usable || takes(&x.Backends[i])
+	}
+	if !usable {
+		punt = reject
+	}
+	if !kept {
+		enter = reject
+	}
+	s := flows.State{Meters: []flows.Meter{{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject}}}
+	rule := func(table uint8, priority uint16, m flows.Match, actions []flows.Action) {
+		s.Rules = append(s.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
+	}
+	for _, p := range prefixes(x.Ports) {
+		rule(apps.TableVIP, prioVIP, toVIP(x, p), enter)
+		if !kept {
+			continue
+		}
+		rule(apps.TableSelect, prioMiss, toVIP(x, p), punt)
+		if nicira && x.Spec.Protocol == vip.TCP {
+			const syn, ack = apps.SYN, apps.ACK
+			rule(apps.TableSelect, prioSYN, toVIP(x, p).NumMasked(flows.TCPFlags, syn, syn|ack), punt)
+		}
+	}
+	return s
+}
+
+// keeps reports whether a backend may have connections. A backend behind a switch whose session is lost is not known to
+// be dead, whatever became of its state; its connections live on.
+func keeps(v *apps.View, b *apps.Backend) bool {
+	switch b.State {
+	case vip.StateDisabled:
+		return false
+	case vip.StateDown:
+		if b.Host == nil {
+			return false
+		}
+		_, connected := v.Switches[b.Host.At.DPID]
+		return !connected
+	}
+	return true
+}
+
+// takes reports whether a backend is given new connections.
+func takes(b *apps.Backend) bool { return b.State == vip.StateUp && b.Weight > 0 && b.Host != nil }
+
+// to continues in a table, as a rule's last action.
+func to(table uint8, nicira bool) flows.Action {
+	if nicira {
+		return flows.Go(table)
+	}
+	return flows.GotoTable{Table: table}
+}
+
+// toVIP matches packets to some of a VIP's ports.
+func toVIP(x *apps.VIP, p prefix) flows.Match {
+	port := portFields(protocol(x)).dst
+	m := make(flows.Match, 0, 5).Num(flows.EthType, apps.EtherTypeIPv4).Addr(flows.IPv4Dst, x.Address)
+	m = m.Num(flows.IPProto, uint64(protocol(x)))
+	if p.mask == 0xffff {
+		return m.Num(port, uint64(p.port))
+	}
+	return m.NumMasked(port, uint64(p.port), uint64(p.mask))
+}
+
+// prefix is the ports that equal port under mask.
+type prefix struct{ port, mask uint16 }
+
+// prefixes cuts a range of ports into as few prefixes as possible, at most 30.
+func prefixes(r vip.Ports) (out []prefix) {
+	for first, end := uint32(r.First), uint32(r.Last)+1; first < end; {
+		size := uint32(1) << 16
+		if first != 0 {
+			size = 1 << bits.TrailingZeros32(first)
+		}
+		for size > end-first {
+			size >>= 1
+		}
+		out = append(out, prefix{uint16(first), uint16(-size)})
+		first += size
+	}
+	return out
+}

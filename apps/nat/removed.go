@@ -1,0 +1,154 @@
+package nat
+
+import (
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// idleSlack is how many seconds later than its timeout a rule may be found idle: Open vSwitch looks about once a second, and
+// a half that saw its last packet together with the removed one must not pass for busy.
+const idleSlack = 2
+
+// half is the connection that a rule is half of, going by the rule alone.
+func (a *App) half(r *flows.Rule) (s *service, k key, h halves, ok bool) {
+	kind, class, id, ours := apps.SplitCookie(r.Cookie)
+	t, exact := tupleOf(r.Match)
+	if !ours || kind != apps.KindConnection || class != apps.ClassNAT || !exact {
+		return nil, k, 0, false
+	}
+	switch r.Table {
+	case apps.TableSelect:
+		k, h = key{t.src, t.sport, t.dport}, forward
+	case apps.TableEgress, apps.TableReply:
+		o, owned := a.tuples.owner(t)
+		if !owned || o.vip != id {
+			return nil, k, 0, false
+		}
+		k, h = o.key(t), reverse
+	default:
+		return nil, k, 0, false
+	}
+	s = (*a.services.Load())[id]
+	return s, k, h, s != nil
+}
+
+// locked is a connection with its shard locked, and what is needed to mend it in its switch.
+type locked struct {
+	s      *service
+	sh     *shard
+	p      *plan
+	t      *target
+	k      key
+	e      entry
+	x      *scratch
+	nicira bool
+	out    apps.Reply
+}
+
+// with calls f with the connection that has r as its half h in switch d, if there is one. What f leaves in c.e is kept, unless
+// it has ended the connection.
+func (a *App) with(v *apps.View, d flows.DPID, r *flows.Rule, out apps.Reply, f func(c *locked, h halves)) {
+	s, k, h, ok := a.half(r)
+	if !ok {
+		return
+	}
+	sh := s.shard(k)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := s.plan.Load()
+	e, known := sh.conns[k]
+	if !known || e.dpid != d {
+		return // over, or at home elsewhere by now
+	}
+	t := p.target(e.backend)
+	x := a.scratch.Get().(*scratch)
+	defer a.scratch.Put(x)
+	if t == nil || !x.half(p, t, k, h).Match.Equal(r.Match) {
+		return
+	}
+	f(&locked{s: s, sh: sh, p: p, t: t, k: k, e: e, x: x, nicira: nicira(v, d), out: out}, h)
+}
+
+func (c *locked) keep() { c.sh.conns[c.k] = c.e }
+
+// end ends the connection, and deletes those of its rules that are still there.
+func (c *locked) end() {
+	for _, h := range [2]halves{forward, reverse} {
+		if c.e.missing&h == 0 {
+			c.out.Delete(c.x.half(c.p, c.t, c.k, h))
+		}
+	}
+	c.s.end(c.sh, c.p, c.t, c.k)
+}
+
+// add puts a half back, if the backend's place is known.
+func (c *locked) add(h halves, idle uint16) {
+	if r := c.x.whole(c.p, c.t, c.k, h, c.nicira, idle); r != nil {
+		c.out.Add(r)
+		c.e.missing &^= h
+	}
+}
+
+// FlowRemoved takes the end of a rule. One that was idle ends its connection only if the other half is idle too, which the
+// switch is asked. One that somebody deleted is put back at once: without its reverse rule a connection's answers would
+// reach the client under the backend's address.
+func (a *App) FlowRemoved(v *apps.View, d flows.DPID, r *flows.Rule, reason apps.RemovedReason, _ flows.Stats, out apps.Reply) {
+	a.with(v, d, r, out, func(c *locked, h halves) {
+		idle := c.p.idle
+		if r.IdleTimeout != 0 {
+			idle = r.IdleTimeout // a FIN may have lowered it
+		}
+		c.e.missing |= h
+		switch {
+		case c.t.cut || c.e.missing == both && reason != apps.RemovedDelete:
+			c.end()
+			return
+		case reason == apps.RemovedIdle:
+			c.e.idle = idle
+			out.AskRule(c.x.half(c.p, c.t, c.k, both&^h))
+		case reason == apps.RemovedDelete:
+			if other := c.e.missing &^ h; other != 0 {
+				c.add(other, c.e.idle)
+			}
+			if c.add(h, idle); c.e.missing == both { // there is no place to lead to
+				c.end()
+				return
+			}
+		default: // evicted: putting it back would evict another
+			c.end()
+			return
+		}
+		c.keep()
+	})
+}
+
+// RuleStats decides on a connection one half of which has gone idle, by the traffic of the other since.
+func (a *App) RuleStats(v *apps.View, d flows.DPID, r *flows.Rule, st flows.Stats, found bool, out apps.Reply) {
+	a.with(v, d, r, out, func(c *locked, h halves) {
+		lost := both &^ h
+		switch {
+		case c.e.missing&lost == 0:
+			return // a packet has put it back meanwhile
+		case !found:
+			c.e.missing |= h
+			c.end()
+			return
+		case c.t.cut || !c.busy(st):
+			c.end()
+			return
+		}
+		c.add(lost, c.e.idle)
+		c.keep()
+	})
+}
+
+// busy reports whether a half has had a packet since the other's last one. A switch that does not say how long a rule has been
+// idle is asked twice, an idle timeout apart, and its packets are compared.
+func (c *locked) busy(st flows.Stats) bool {
+	if st.HasIdle {
+		return st.IdleSec+idleSlack < uint32(c.e.idle)
+	}
+	last, sampled := c.e.sample, c.e.sampled
+	c.e.sample, c.e.sampled = uint32(st.Packets), true
+	return !sampled || last != c.e.sample
+}

@@ -1,0 +1,167 @@
+package nat
+
+import (
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// shardCount is how many locks a VIP's table has: many more than there are readers at a moment.
+const shardCount = 32
+
+// key is a connection of one VIP.
+type key struct {
+	client address
+	port   uint16 // the client's
+	vport  uint16 // the VIP's
+}
+
+// entry is what is known of a connection. Key and entry hold no pointers.
+type entry struct {
+	dpid    flows.DPID // the edge that has its pair
+	backend uint32
+	isn     uint32 // sequence number of its SYN
+	sample  uint32 // packets of the half last asked for, see sampled
+	since   uint32 // Unix time in seconds
+	idle    uint16 // timeout that the half last removed had
+	missing halves // rules that are not in the switch
+	sampled bool
+}
+
+type shard struct {
+	mu     sync.Mutex
+	conns  map[key]entry
+	closed bool // the VIP is gone
+	_      [40]byte
+}
+
+// counts of a backend; they outlive its plans.
+type counts struct{ live, total atomic.Int64 }
+
+// service is the runtime of a VIP. What the plan says holds for whoever has a shard's lock: Sync stores a new plan first and
+// then visits every shard, so that no connection can be made by an old plan and stay behind.
+type service struct {
+	app    *App
+	id     vip.ID
+	plan   atomic.Pointer[plan]
+	size   atomic.Int64 // of the table
+	seed   maphash.Seed
+	shards [shardCount]shard
+
+	mu     sync.Mutex
+	counts map[uint32]*counts // by backend id, also of those that have left
+}
+
+func newService(a *App, v *apps.View, x *apps.VIP) *service {
+	s := &service{app: a, id: x.ID, seed: maphash.MakeSeed(), counts: map[uint32]*counts{}}
+	for i := range s.shards {
+		s.shards[i].conns = map[key]entry{}
+	}
+	s.plan.Store(newPlan(s, v, x, nil))
+	return s
+}
+
+func (s *service) shard(k key) *shard {
+	return &s.shards[maphash.Comparable(s.seed, k)%shardCount]
+}
+
+// counted are the counts of a backend.
+func (s *service) counted(backend uint32) *counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.counts[backend]
+	if c == nil {
+		c = new(counts)
+		s.counts[backend] = c
+	}
+	return c
+}
+
+// scheduler is the one of the last plan as long as the VIP names it.
+func (s *service) scheduler(x *apps.VIP, old *plan) vip.Scheduler {
+	if old != nil && old.vip.Spec.Scheduler == x.Spec.Scheduler {
+		return old.scheduler
+	}
+	sched, err := vip.NewScheduler(x.Spec.Scheduler, s.app.cfg.Seed^uint64(x.ID))
+	if err != nil { // validation lets none through but in tests
+		sched, _ = vip.NewScheduler(vip.TwoChoices, s.app.cfg.Seed^uint64(x.ID))
+	}
+	return sched
+}
+
+// refusal is why no connection was made.
+type refusal uint8
+
+const (
+	accepted refusal = iota
+	noBackend
+	full
+	clash
+	astray
+)
+
+// make makes a new connection: it chooses a backend and enters the connection, whose shard is locked.
+func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, entry, refusal) {
+	f := in.Frame
+	first, ok := p.scheduler.Pick(p.candidates, vip.Flow{Client: f.Src, ClientPort: f.SrcPort, VIPPort: f.DstPort})
+	if !ok {
+		return nil, entry{}, noBackend
+	}
+	if s.size.Add(1) > int64(s.app.cfg.MaxConnections) {
+		s.size.Add(-1)
+		return nil, entry{}, full
+	}
+	why := clash
+	for i := range p.targets {
+		t := &p.targets[(first+i)%len(p.targets)]
+		switch {
+		case !t.takes:
+			continue
+		case t.addr == k.client && t.at != in.At:
+			why = astray
+			continue
+		case !s.app.tuples.claim(p.answer(t, k), tupleOwner{s.id, k.vport, t.addr == k.client}):
+			continue
+		}
+		e := entry{dpid: in.At.DPID, backend: t.id, isn: f.Seq, since: s.app.now(), idle: p.idle}
+		s.enter(sh, t, k, e)
+		return t, e, accepted
+	}
+	s.size.Add(-1)
+	return nil, entry{}, why
+}
+
+// enter counts a connection whose size and answers have been claimed.
+func (s *service) enter(sh *shard, t *target, k key, e entry) {
+	sh.conns[k] = e
+	t.counts.live.Add(1)
+	t.counts.total.Add(1)
+}
+
+// end ends a connection, whose shard is locked.
+func (s *service) end(sh *shard, p *plan, t *target, k key) {
+	delete(sh.conns, k)
+	s.app.tuples.release(p.answer(t, k))
+	t.counts.live.Add(-1)
+	s.size.Add(-1)
+}
+
+// answer is the 5-tuple of the backend's answers.
+func (p *plan) answer(t *target, k key) fiveTuple {
+	peer := k.client
+	if t.addr == k.client {
+		peer = p.addr
+	}
+	return fiveTuple{p.proto, t.addr, peer, t.listens(k.vport), k.port}
+}
+
+func (a *App) now() uint32 { return uint32(a.cfg.Now().Unix()) }
+
+func (k key) String() string {
+	return fmt.Sprintf("%s:%d to port %d", k.client.addr(), k.port, k.vport)
+}
