@@ -78,10 +78,10 @@ func (l *Lab) add(n Node) {
 	case l.nodes[n.Name()] != nil:
 		l.t.Fatalf("lab: two nodes are called %q", n.Name())
 	}
+	l.nodes[n.Name()] = n // first, so that what a failure leaves is removed too
 	if err := n.space().create(); err != nil {
 		l.t.Fatalf("lab: %s: %v", n.Name(), err)
 	}
-	l.nodes[n.Name()] = n
 }
 
 func (l *Lab) remove() {

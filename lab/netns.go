@@ -26,8 +26,12 @@ func (n namespace) create() error {
 	return err
 }
 
-// remove kills what runs in the namespace and deletes it, with its interfaces.
+// remove kills what runs in the namespace and deletes it, with its interfaces;
+// a namespace that is not there is fine.
 func (n namespace) remove() error {
+	if _, err := os.Stat(filepath.Join(netnsDir, string(n))); os.IsNotExist(err) {
+		return nil
+	}
 	out, err := run(exec.Command("ip", "netns", "pids", string(n)))
 	if err != nil {
 		return err
