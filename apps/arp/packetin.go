@@ -19,7 +19,8 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) bool {
 	if s, ok := apps.HostSighting(v, in); ok {
 		out.Sighted(s)
 	}
-	if f.ARPOp != apps.ARPRequest || f.ARPSrc == f.ARPDst || v.Topo.Kind(in.At) == topo.Link {
+	claimed := len(v.VIPsAt(f.ARPSrc)) > 0
+	if claimed || f.ARPOp != apps.ARPRequest || f.ARPSrc == f.ARPDst || v.Topo.Kind(in.At) == topo.Link {
 		return true
 	}
 	m, ok := holder(v, f.ARPDst)
@@ -66,7 +67,7 @@ func arpOffset(b []byte) int {
 func (a *App) answerEcho(v *apps.View, in *apps.Punted, out apps.Reply) bool {
 	f := in.Frame
 	if f.EthType != apps.EtherTypeIPv4 || f.Proto != apps.ProtoICMP || f.ICMPType != echoRequest || f.Fragment || f.VLAN ||
-		len(v.VIPsAt(f.Dst)) == 0 || len(f.Payload) == 0 {
+		len(v.VIPsAt(f.Dst)) == 0 {
 		return false
 	}
 	buf := a.buffers.Get().(*[]byte)

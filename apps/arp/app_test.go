@@ -1,0 +1,86 @@
+package arp
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+func at(d flows.DPID, no uint32) topo.PortID { return topo.PortID{DPID: d, No: no} }
+
+func mac(n byte) flows.MAC { return flows.MAC{0, 0, 0, 0, 0, n} }
+
+func ten(n byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, n}) }
+
+// view has an Open vSwitch 1 and a plain switch 2; hosts 1 and 2, of which 2 is not live, and 3, which holds the address
+// of VIP 101; VIPs 100 (two of them) and 101.
+func view() *apps.View {
+	var s topo.Saved
+	for n := range byte(3) {
+		s.Ports = append(s.Ports, topo.SavedPort{PortID: at(1, uint32(n+1)), Kind: topo.Edge})
+		s.Hosts = append(s.Hosts, topo.SavedHost{MAC: mac(n + 1), At: at(1, uint32(n+1)), Live: n != 1, Addresses: []netip.Addr{ten(n + 1)}})
+	}
+	s.Hosts[2].Addresses = []netip.Addr{ten(101)}
+	var vips []*apps.VIP
+	for i, n := range []byte{100, 100, 101} {
+		vips = append(vips, &apps.VIP{VIP: &vip.VIP{ID: vip.ID(i + 1), Address: ten(n)}})
+	}
+	infos := map[flows.DPID]apps.SwitchInfo{1: {DPID: 1, Nicira: true}, 2: {DPID: 2}}
+	return apps.NewView(topo.New(time.Unix(1, 0), topo.Config{}, s).Snapshot(), infos, vips)
+}
+
+func text(states map[flows.DPID]flows.State) string {
+	out := ""
+	for d := range flows.DPID(3) {
+		if s, ok := states[d]; ok {
+			out += fmt.Sprintf("s%d\n%s", d, s)
+		}
+	}
+	return out
+}
+
+const addressRules = `s1
+cookie=0xef01020000000000, table=10, priority=120,arp,arp_spa=10.0.0.100 actions=meter:2,CONTROLLER:65535
+cookie=0xef01020000000000, table=10, priority=100,arp,arp_tpa=10.0.0.100,arp_op=1 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:02:ef:00:00:00:01->eth_src,set_field:2->arp_op,move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:02:ef:00:00:00:01->arp_sha,move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],set_field:10.0.0.100->arp_spa,IN_PORT
+cookie=0xef01020000000000, table=30, priority=90,icmp,nw_dst=10.0.0.100,icmp_type=8,icmp_code=0 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:02:ef:00:00:00:01->eth_src,move:NXM_OF_IP_SRC[]->NXM_OF_IP_DST[],set_field:10.0.0.100->ip_src,set_field:64->nw_ttl,set_field:0->icmp_type,IN_PORT
+cookie=0xef01030000000000, table=30, priority=50,ip,nw_dst=10.0.0.100 actions=meter:5,CONTROLLER:65535
+s2
+cookie=0xef01020000000000, table=10, priority=120,arp,arp_spa=10.0.0.100 actions=meter:2,CONTROLLER:65535
+cookie=0xef01020000000000, table=10, priority=100,arp,arp_tpa=10.0.0.100,arp_op=1 actions=meter:2,CONTROLLER:65535
+cookie=0xef01020000000000, table=30, priority=90,icmp,nw_dst=10.0.0.100,icmp_type=8,icmp_code=0 actions=meter:4,CONTROLLER:65535
+cookie=0xef01030000000000, table=30, priority=50,ip,nw_dst=10.0.0.100 actions=meter:5,CONTROLLER:65535
+`
+
+const hostRules = `s1
+cookie=0xef01020000000000, table=10, priority=110,arp,dl_src=00:00:00:00:00:01,arp_tpa=10.0.0.1 actions=resubmit(,60),resubmit(,3)
+cookie=0xef01020000000000, table=10, priority=110,arp,arp_spa=10.0.0.1,arp_tpa=10.0.0.1 actions=resubmit(,60),resubmit(,3)
+cookie=0xef01020000000000, table=10, priority=100,arp,arp_tpa=10.0.0.1,arp_op=1 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:00:00:00:00:00:01->eth_src,set_field:2->arp_op,move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:00:00:00:00:00:01->arp_sha,move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],set_field:10.0.0.1->arp_spa,IN_PORT
+s2
+`
+
+func TestDesired(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner apps.Owner
+		want  string
+	}{
+		"VIP":       {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(100)}, addressRules},
+		"no VIP":    {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(99)}, ""},
+		"IPv6":      {apps.Owner{Kind: apps.OwnerAddress, Addr: netip.MustParseAddr("fd00::1")}, ""},
+		"base":      {apps.Owner{Kind: apps.OwnerBase}, hostRules},
+		"one VIP's": {apps.Owner{Kind: apps.OwnerVIP, VIP: 1}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, text(New().Desired(view(), c.owner))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
