@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -12,16 +11,19 @@ import (
 // base is the path of the API.
 const base = "/api/v1"
 
-// Limits of a request's body.
-const (
-	maxBody     = 1 << 20 // bytes
-	bodyTimeout = 10 * time.Second
-)
+// maxBody bounds a request's body, in bytes.
+const maxBody = 1 << 20
 
 const (
 	typeJSON  = "application/json"
 	typePatch = "application/merge-patch+json"
 )
+
+// api is what the handlers are registered with.
+type api struct {
+	huma.API
+	limits limits
+}
 
 // items is how lists are answered.
 type items[T any] struct {
@@ -41,31 +43,33 @@ func notNil[T any](v []T) []T {
 
 // Errors that requests may answer, beside 500.
 var (
-	readErrors  = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMisdirectedRequest, http.StatusServiceUnavailable}
+	readErrors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMisdirectedRequest,
+		http.StatusServiceUnavailable}
 	writeErrors = append([]int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusConflict, http.StatusPreconditionFailed,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusNotImplemented, http.StatusBadGateway,
 		http.StatusGatewayTimeout, http.StatusInsufficientStorage}, readErrors...)
 )
 
 func operation(method, id, path, summary string, errs []int) huma.Operation {
-	return huma.Operation{Method: method, OperationID: id, Path: path, Summary: summary, Errors: append(
-		[]int{http.StatusUnprocessableEntity, http.StatusInternalServerError}, errs...)}
+	return huma.Operation{Method: method, OperationID: id, Path: path, Summary: summary,
+		Errors:                       append([]int{http.StatusUnprocessableEntity, http.StatusInternalServerError}, errs...),
+		RejectUnknownQueryParameters: true} // a mistyped ?dry_run would write
 }
 
-func get[I, O any](a huma.API, id, path, summary string, h func(context.Context, *I) (*O, error)) {
+func get[I, O any](a api, id, path, summary string, h func(context.Context, *I) (*O, error)) {
 	huma.Register(a, operation(http.MethodGet, id, path, summary, readErrors), h)
 }
 
 // live is a get that asks a switch.
-func live[I, O any](a huma.API, id, path, summary string, h func(context.Context, *I) (*O, error)) {
+func live[I, O any](a api, id, path, summary string, h func(context.Context, *I) (*O, error)) {
 	errs := append([]int{http.StatusBadGateway, http.StatusGatewayTimeout}, readErrors...)
 	huma.Register(a, operation(http.MethodGet, id, path, summary, errs), h)
 }
 
 // write registers a POST, PUT or PATCH whose body is of a component. huma hands the body over as it is: bodies reads it.
-func write[I, O any](a huma.API, method, id, path, component, summary string, h func(context.Context, *I) (*O, error)) {
+func write[I, O any](a api, method, id, path, component, summary string, h func(context.Context, *I) (*O, error)) {
 	op := operation(method, id, path, summary, writeErrors)
-	op.MaxBodyBytes, op.BodyReadTimeout, op.SkipValidateBody = maxBody, bodyTimeout, true
+	op.MaxBodyBytes, op.BodyReadTimeout, op.SkipValidateBody = maxBody, a.limits.body, true
 	if method == http.MethodPost {
 		op.DefaultStatus = http.StatusCreated
 	}
@@ -90,7 +94,7 @@ func also(o *huma.Operation, status, like int, doc string) {
 	o.Responses[strconv.Itoa(status)] = &r
 }
 
-func remove[I any](a huma.API, id, path, summary string, h func(context.Context, *I) (*struct{}, error)) {
+func remove[I any](a api, id, path, summary string, h func(context.Context, *I) (*struct{}, error)) {
 	huma.Register(a, operation(http.MethodDelete, id, path, summary, writeErrors), h)
 }
 

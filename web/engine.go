@@ -20,7 +20,8 @@ type VIPModel interface {
 	UpdateVIP(ctx context.Context, name string, opt apps.WriteOptions, mutate func(*vip.Spec) error) (vip.Read, error)
 	DeleteVIP(ctx context.Context, name string, opt apps.WriteOptions) error
 	// WaitVIP returns when every connected switch has confirmed the version or a later one. When ctx ends first, the error
-	// wraps ctx.Err() and the answer's status.applied says which have not.
+	// wraps ctx.Err() and the answer's status.applied says which have not; when a switch refuses it is apps.ErrRefused. Of a
+	// VIP that is gone it is apps.ErrNotFound, and comes when every connected switch has confirmed that.
 	WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error)
 	Connections(name string) ([]apps.Connection, error)
 }

@@ -19,10 +19,14 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Time limits of the server. A request that waits (?wait=) and an event stream set their own.
+// limits are the times that a request may take. One that waits (?wait=) and an event stream set their own.
+type limits struct {
+	body  time.Duration // to read a request's body
+	write time.Duration // from the end of the header to the end of the answer
+}
+
 const (
 	headerTimeout   = 10 * time.Second
-	writeTimeout    = 30 * time.Second // from the end of the header to the end of the answer
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 5 * time.Second
 	maxHeader       = 16 << 10
@@ -44,6 +48,7 @@ type Server struct {
 	cfg     Config
 	eng     Engine
 	log     logrus.FieldLogger
+	limits  limits
 	bodies  bodies
 	handler http.Handler
 	streams atomic.Int32 // event streams under way
@@ -54,11 +59,12 @@ type Server struct {
 	addr      net.Addr
 }
 
-// api is what the handlers are registered with.
-type api = huma.API
-
 // New makes a server that answers from eng. Nothing listens before Run.
 func New(cfg Config, eng Engine) (*Server, error) {
+	return newServer(cfg, eng, limits{body: 10 * time.Second, write: 30 * time.Second})
+}
+
+func newServer(cfg Config, eng Engine, lim limits) (*Server, error) {
 	if cfg.Listen == "" && cfg.Listener == nil {
 		return nil, errors.New("web: neither an address nor a listener")
 	}
@@ -67,10 +73,13 @@ func New(cfg Config, eng Engine) (*Server, error) {
 		l.SetOutput(io.Discard)
 		cfg.Log = l
 	}
+	if cfg.Version == "" {
+		cfg.Version = "unknown"
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{cfg: cfg, eng: eng, log: cfg.Log, listening: make(chan struct{})}
+	s := &Server{cfg: cfg, eng: eng, log: cfg.Log, limits: lim, listening: make(chan struct{})}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if err := s.routes(); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -98,7 +107,7 @@ func (s *Server) routes() error {
 		return err
 	}
 	group := g.Group(base)
-	a := humagin.NewWithGroup(g, group, s.document())
+	a := api{humagin.NewWithGroup(g, group, s.document()), s.limits}
 	s.bodies = bodies{a.OpenAPI().Components.Schemas}
 	s.registerVIPs(a)
 	s.registerBackends(a)
@@ -126,7 +135,6 @@ func (s *Server) document() huma.Config {
 	c.Components.Schemas = newSchemas()
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.CreateHooks = nil // it would add $schema to the answers
-	c.RejectUnknownQueryParameters = true
 	if s.cfg.Token != "" {
 		c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 		c.Security = []map[string][]string{{"token": {}}}
@@ -159,7 +167,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	h := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: s.handler, ReadHeaderTimeout: headerTimeout, WriteTimeout: s.limits.write, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
 	}
 	s.addr = l.Addr()

@@ -12,7 +12,7 @@ import (
 )
 
 type switchPath struct {
-	DPID string `path:"dpid" pattern:"^[0-9a-fA-F]{16}$" patternDescription:"16 hex digits" doc:"Datapath id" example:"0000000000000001"`
+	DPID string `path:"dpid" pattern:"^[0-9a-fA-F]{16}$" doc:"Datapath id, 16 hex digits" example:"0000000000000001"`
 }
 
 // Flow is a rule in a switch, as text in the syntax of ovs-ofctl and taken apart.

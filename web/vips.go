@@ -176,8 +176,11 @@ func (s *Server) update(ctx context.Context, p *WriteParams, name string, at fun
 	return answer(r, http.StatusOK), nil
 }
 
-// deleteVIP waits, when asked, until the switches have confirmed that nothing of the VIP is left.
 func (s *Server) deleteVIP(ctx context.Context, in *vipDelete) (*struct{}, error) {
+	r, err := s.eng.VIP(in.VIP)
+	if err != nil {
+		return nil, s.fail(err, nil)
+	}
 	opt, err := s.options(&in.WriteParams, in.VIP)
 	if err != nil {
 		return nil, s.fail(err, nil)
@@ -185,7 +188,7 @@ func (s *Server) deleteVIP(ctx context.Context, in *vipDelete) (*struct{}, error
 	if err := s.eng.DeleteVIP(ctx, in.VIP, opt); err != nil {
 		return nil, s.fail(err, nil)
 	}
-	return nil, nil
+	return nil, s.confirmGone(ctx, &in.WriteParams, r)
 }
 
 // patch reads a merge patch.

@@ -19,9 +19,12 @@ import (
 // maxWait bounds ?wait=.
 const maxWait = 10 * time.Minute
 
+// waitMargin is the time to answer after a wait.
+const waitMargin = 30 * time.Second
+
 // WriteParams are the parameters that all writes share.
 type WriteParams struct {
-	Wait    string `query:"wait" example:"30s" doc:"Answer when every connected switch has confirmed the change; 504 when the time is over first"`
+	Wait    string `query:"wait" example:"30s" doc:"Answer when every connected switch has confirmed; 504 when time is over first"`
 	Force   bool   `query:"force" doc:"Write also to a VIP that the configuration file declares"`
 	DryRun  bool   `query:"dry_run" doc:"Check and answer, change nothing"`
 	IfMatch string `header:"If-Match" doc:"ETag of the VIP as it was read; 412 when it has changed since"`
@@ -43,13 +46,14 @@ func (p *WriteParams) Resolve(ctx huma.Context) (errs []error) {
 	}
 	d, err := time.ParseDuration(p.Wait)
 	if err != nil || d < 0 || d > maxWait {
-		return append(errs, &huma.ErrorDetail{Location: "query.wait", Message: `want a duration such as "30s", at most ` + maxWait.String(), Value: p.Wait})
+		return append(errs, &huma.ErrorDetail{Location: "query.wait", Value: p.Wait,
+			Message: `want a duration such as "30s", at most ` + maxWait.String()})
 	}
 	p.wait = d
 	// The deadline for the body would otherwise end the request's context while it waits. Neither can fail on a socket.
 	w := http.NewResponseController(humagin.Unwrap(ctx).Writer)
 	_ = w.SetReadDeadline(time.Time{})
-	_ = w.SetWriteDeadline(time.Now().Add(d + writeTimeout))
+	_ = w.SetWriteDeadline(time.Now().Add(d + waitMargin))
 	return errs
 }
 
@@ -83,39 +87,57 @@ func (s *Server) confirm(ctx context.Context, p *WriteParams, r vip.Read) (vip.R
 	if p.wait == 0 || p.DryRun {
 		return r, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.wait)
-	defer cancel()
-	defer context.AfterFunc(s.stopping, cancel)()
-	now, err := s.eng.WaitVIP(ctx, r.Name, r.Version)
+	did := fmt.Sprintf("vip %q: version %d is written and stays", r.Name, r.Version)
+	now, err := s.await(ctx, p, r.Name, r.Version, did)
 	if err == nil {
 		return now, nil
 	}
-	var out *huma.ErrorModel
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		out = unconfirmed(http.StatusGatewayTimeout, "not confirmed within "+p.wait.String()+" by", r, now.Status.Applied)
-	case errors.Is(err, apps.ErrRefused):
-		out = unconfirmed(http.StatusBadGateway, "refused by", r, now.Status.Applied)
-	case errors.Is(err, context.Canceled):
-		out = problem(http.StatusServiceUnavailable, fmt.Sprintf("vip %q: version %d is written, but the wait was cut short", r.Name, r.Version))
-	case errors.Is(err, apps.ErrNotFound):
-		out = problem(http.StatusNotFound, fmt.Sprintf("vip %q: version %d was written, then the VIP was deleted", r.Name, r.Version))
-	default:
-		return r, s.fail(err, nil)
+	if errors.Is(err, apps.ErrNotFound) {
+		err = problem(http.StatusNotFound, fmt.Sprintf("vip %q: version %d was written, then the VIP was deleted", r.Name, r.Version))
 	}
-	return r, huma.ErrorWithHeaders(out, http.Header{"Etag": {etag(r.Version)}})
+	return r, huma.ErrorWithHeaders(s.fail(err, nil), http.Header{"Etag": {etag(r.Version)}})
 }
 
-// unconfirmed is the answer when a switch refuses what was written, or ?wait is over: the write stands, and the switches
-// that have not confirmed it are named.
-func unconfirmed(status int, what string, r vip.Read, applied []vip.Applied) *huma.ErrorModel {
+// confirmGone waits as the request asks for the switches to confirm that a VIP is gone, after r was read and deleted: a wait
+// for the version that it will not have ends by its not being found.
+func (s *Server) confirmGone(ctx context.Context, p *WriteParams, r vip.Read) error {
+	if p.wait == 0 || p.DryRun {
+		return nil
+	}
+	_, err := s.await(ctx, p, r.Name, r.Version+1, fmt.Sprintf("vip %q is deleted and stays so", r.Name))
+	if errors.Is(err, apps.ErrNotFound) {
+		return nil
+	}
+	return s.fail(err, nil)
+}
+
+// await waits until the switches have confirmed a version, the request's time is over or the server stops. Its error says
+// what was done, and which switches have not confirmed it.
+func (s *Server) await(ctx context.Context, p *WriteParams, name string, version uint64, did string) (vip.Read, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.wait)
+	defer cancel()
+	defer context.AfterFunc(s.stopping, cancel)()
+	now, err := s.eng.WaitVIP(ctx, name, version)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return now, unconfirmed(http.StatusGatewayTimeout, did+", but is not confirmed within "+p.wait.String()+" by", version, now.Status.Applied)
+	case errors.Is(err, apps.ErrRefused):
+		return now, unconfirmed(http.StatusBadGateway, did+", but is refused by", version, now.Status.Applied)
+	case errors.Is(err, context.Canceled), errors.Is(err, apps.ErrClosed):
+		return now, problem(http.StatusServiceUnavailable, did+", but the wait for switches was cut short")
+	}
+	return now, err
+}
+
+// unconfirmed is the answer that names the switches which have not confirmed a write.
+func unconfirmed(status int, what string, version uint64, applied []vip.Applied) *huma.ErrorModel {
 	var names []string
 	var errs []*huma.ErrorDetail
 	for _, a := range applied {
-		if a.Version >= r.Version && a.Error == "" {
+		if a.Version >= version && a.Error == "" {
 			continue
 		}
-		text := fmt.Sprintf("has confirmed version %d, not %d", a.Version, r.Version)
+		text := fmt.Sprintf("has confirmed version %d, not %d", a.Version, version)
 		if a.Error != "" {
 			text += ": " + a.Error
 		}
@@ -126,5 +148,5 @@ func unconfirmed(status int, what string, r vip.Read, applied []vip.Applied) *hu
 	if len(names) == 0 {
 		who = "every switch"
 	}
-	return problem(status, fmt.Sprintf("vip %q: version %d is written and stays, but %s %s", r.Name, r.Version, what, who), errs...)
+	return problem(status, what+" "+who, errs...)
 }

@@ -1,0 +1,266 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+const (
+	s1 flows.DPID = 1
+	s2 flows.DPID = 2
+)
+
+// fakeEngine holds VIPs with the real model's rules, and one connected switch, s1, that confirms everything at once unless
+// late is set.
+type fakeEngine struct {
+	mu      sync.Mutex
+	vips    map[string]*vip.VIP
+	nextID  vip.ID
+	late    bool   // the switch confirms nothing
+	refuses string // the switch refuses with this text
+	notYet  error  // what Ready says
+	readErr error  // what Flows, Groups and Meters say
+	events  []apps.Event
+	changed chan struct{}
+	waits   chan struct{} // gets a value when a request begins to wait
+}
+
+func newFake() *fakeEngine {
+	return &fakeEngine{vips: map[string]*vip.VIP{}, changed: make(chan struct{}), waits: make(chan struct{}, 100)}
+}
+
+func (f *fakeEngine) read(v *vip.VIP) vip.Read {
+	r := vip.Read{Spec: v.Spec.Clone(), Version: v.Version, Origin: v.Origin}
+	r.Status.Phase = vip.PhaseUp
+	a := vip.Applied{DPID: s1, Version: v.Version, Error: f.refuses}
+	if f.late || f.refuses != "" {
+		a.Version--
+	}
+	r.Status.Applied = []vip.Applied{a}
+	for _, b := range v.Backends {
+		st := vip.BackendStatus{Name: b.Name, State: vip.StateUp, Since: start, Connections: new(int64(12)), NewConnections: 340, Share: 0.25}
+		if b.Admin == vip.Disabled {
+			st.State, st.Connections = vip.StateDisabled, nil
+		}
+		r.Status.Backends = append(r.Status.Backends, st)
+	}
+	return r
+}
+
+func (f *fakeEngine) VIPs() (out []vip.Read) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(f.vips)) {
+		out = append(out, f.read(f.vips[name]))
+	}
+	return out
+}
+
+func (f *fakeEngine) VIP(name string) (vip.Read, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v := f.vips[name]
+	if v == nil {
+		return vip.Read{}, fmt.Errorf("VIP %q: %w", name, apps.ErrNotFound)
+	}
+	return f.read(v), nil
+}
+
+func (f *fakeEngine) CreateVIP(_ context.Context, spec vip.Spec, opt apps.WriteOptions) (vip.Read, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.vips[spec.Name] != nil {
+		return vip.Read{}, fmt.Errorf("VIP %q: %w", spec.Name, apps.ErrExists)
+	}
+	v, err := vip.Create(f.nextID+1, spec, opt.Origin)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	for _, o := range f.vips {
+		if vip.Overlap(o, v) {
+			return vip.Read{}, fmt.Errorf("VIP %q: %w: overlaps with VIP %q", spec.Name, apps.ErrConflict, o.Spec.Name)
+		}
+	}
+	if !opt.DryRun {
+		f.nextID++
+		f.vips[spec.Name] = v
+	}
+	return f.read(v), nil
+}
+
+func (f *fakeEngine) writable(name string, opt apps.WriteOptions) (*vip.VIP, error) {
+	v := f.vips[name]
+	switch {
+	case v == nil:
+		return nil, fmt.Errorf("VIP %q: %w", name, apps.ErrNotFound)
+	case v.Origin == vip.OriginFile && !opt.Force:
+		return nil, fmt.Errorf("VIP %q: %w", name, apps.ErrFileVIP)
+	case opt.IfVersion != 0 && opt.IfVersion != v.Version:
+		return nil, fmt.Errorf("VIP %q: %w", name, apps.ErrVersion)
+	}
+	return v, nil
+}
+
+func (f *fakeEngine) UpdateVIP(_ context.Context, name string, opt apps.WriteOptions, mutate func(*vip.Spec) error) (vip.Read, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old, err := f.writable(name, opt)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	spec := old.Spec.Clone()
+	if err := mutate(&spec); err != nil {
+		return vip.Read{}, fmt.Errorf("VIP %q: %w", name, err)
+	}
+	v, err := vip.Update(old, spec)
+	if err != nil {
+		return vip.Read{}, err
+	}
+	if !opt.DryRun {
+		f.vips[name] = v
+	}
+	return f.read(v), nil
+}
+
+func (f *fakeEngine) DeleteVIP(_ context.Context, name string, opt apps.WriteOptions) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.writable(name, opt)
+	if err == nil && !opt.DryRun {
+		delete(f.vips, name)
+	}
+	return err
+}
+
+func (f *fakeEngine) WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error) {
+	f.mu.Lock()
+	late, refuses := f.late, f.refuses
+	f.mu.Unlock()
+	r, err := f.VIP(name)
+	switch {
+	case err != nil && late:
+		<-ctx.Done()
+		r.Status.Applied = []vip.Applied{{DPID: s1, Version: version - 1}}
+		return r, fmt.Errorf("VIP %q: %w", name, ctx.Err())
+	case err != nil:
+		return r, err
+	case refuses != "":
+		return r, fmt.Errorf("VIP %q: %w", name, apps.ErrRefused)
+	case late:
+		f.waits <- struct{}{}
+		<-ctx.Done()
+		return r, fmt.Errorf("VIP %q: %w", name, ctx.Err())
+	case r.Version < version:
+		return r, errors.New("waiting for a version never written")
+	}
+	return r, nil
+}
+
+func (f *fakeEngine) Connections(name string) ([]apps.Connection, error) {
+	if _, err := f.VIP(name); err != nil {
+		return nil, err
+	}
+	return []apps.Connection{{Client: netip.MustParseAddrPort("10.0.0.9:40000"), VIPPort: 80, Backend: "b1", DPID: s1, Since: start}}, nil
+}
+
+func (f *fakeEngine) Switches() []apps.SwitchStatus {
+	return []apps.SwitchStatus{
+		{DPID: s1, Connected: true, Ready: true, OpenFlow: "1.5", Since: start, Rules: 42,
+			PacketIns: 7, DroppedIns: 1, FlowMods: 9, Modifications: 5,
+			Drops: []apps.DropCounter{{Reason: "marker from an edge", Packets: 3}}},
+		{DPID: s2, OpenFlow: "1.3", Since: start, Error: "the switch closed the connection"},
+	}
+}
+
+func (f *fakeEngine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
+	for _, s := range f.Switches() {
+		if s.DPID == d {
+			return s, nil
+		}
+	}
+	return apps.SwitchStatus{}, fmt.Errorf("switch %s: %w", d, apps.ErrNotFound)
+}
+
+func (f *fakeEngine) Ports(d flows.DPID) ([]apps.PortStatus, error) {
+	_, err := f.Switch(d)
+	return []apps.PortStatus{{PortNo: 1, Name: "s1-eth1", Kind: "edge", RxBPS: 1.5, Up: true}}, err
+}
+
+// asked is the error of asking a switch for what it holds.
+func (f *fakeEngine) asked(d flows.DPID) error {
+	s, err := f.Switch(d)
+	if err == nil && !s.Connected {
+		err = fmt.Errorf("switch %s: %w", d, apps.ErrAway)
+	}
+	return cmp.Or(err, f.readErr)
+}
+
+func (f *fakeEngine) Flows(_ context.Context, d flows.DPID) ([]flows.InstalledRule, error) {
+	rule := flows.Rule{Table: 30, Priority: 100, Cookie: apps.Cookie(apps.KindDesired, apps.ClassNAT, 1), IdleTimeout: 60,
+		Match:   flows.Match{}.Num(flows.EthType, 0x800).Addr(flows.IPv4Dst, netip.MustParseAddr("10.0.0.100")),
+		Actions: []flows.Action{flows.Go(40)}}
+	return []flows.InstalledRule{
+		{Rule: rule, Stats: flows.Stats{Packets: 5, Bytes: 500, DurationSec: 9}},
+		{Rule: flows.Rule{Cookie: 0x2a}},
+	}, f.asked(d)
+}
+
+func (f *fakeEngine) Groups(_ context.Context, d flows.DPID) ([]flows.Group, error) {
+	return []flows.Group{{ID: 7, Type: flows.GroupSelect, Buckets: []flows.Bucket{flows.NewBucket(256, 1, flows.Output{Port: 2})}}}, f.asked(d)
+}
+
+func (f *fakeEngine) Meters(_ context.Context, d flows.DPID) ([]flows.Meter, error) {
+	return []flows.Meter{{ID: 1, Rate: 100, Burst: 10}}, f.asked(d)
+}
+
+func (f *fakeEngine) Hosts() []apps.HostStatus {
+	return []apps.HostStatus{
+		{MAC: flows.MAC{2, 0, 0, 0, 0, 9}, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.9")}, DPID: s1, PortNo: 1, Live: true},
+		{MAC: flows.MAC{2, 0, 0, 0, 0, 8}, DPID: s1, PortNo: 3}}
+}
+
+func (f *fakeEngine) Links() []apps.LinkStatus {
+	return []apps.LinkStatus{{A: topo.PortID{DPID: s1, No: 2}, B: topo.PortID{DPID: s2, No: 10}}}
+}
+
+func (f *fakeEngine) tell(kind, subject, message string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = append(f.events, apps.Event{ID: uint64(len(f.events) + 1), Time: start, Kind: kind, Subject: subject, Message: message})
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *fakeEngine) Events(since uint64, limit int) []apps.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []apps.Event
+	for _, e := range f.events {
+		if e.ID > since && len(out) < limit {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (f *fakeEngine) EventsChanged() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
+}
+
+func (f *fakeEngine) Ready() error { return f.notYet }

@@ -1,0 +1,85 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+func TestMetrics(t *testing.T) {
+	c := newClient(t, Config{Version: "1.2.3"})
+	c.do(201, "POST", "/api/v1/vips", webVIP)
+	c.do(200, "PATCH", "/api/v1/vips/web/backends/b2", `{"admin": "disabled"}`)
+	c.do(404, "GET", "/api/v1/vips/no-such-name", "")
+	c.do(404, "GET", "/somewhere/else", "")
+	want := `# TYPE evenflow_backend_up gauge
+evenflow_backend_up{backend="b1",vip="web"} 1
+evenflow_backend_up{backend="b2",vip="web"} 0
+# TYPE evenflow_dropped_packets_total counter
+evenflow_dropped_packets_total{dpid="0000000000000001",reason="marker from an edge"} 3
+# TYPE evenflow_flow_mods_total counter
+evenflow_flow_mods_total{dpid="0000000000000001"} 9
+evenflow_flow_mods_total{dpid="0000000000000002"} 0
+# TYPE evenflow_http_requests_total counter
+evenflow_http_requests_total{code="200",method="PATCH",route="/api/v1/vips/:vip/backends/:backend"} 1
+evenflow_http_requests_total{code="201",method="POST",route="/api/v1/vips"} 1
+evenflow_http_requests_total{code="404",method="GET",route="/api/v1/vips/:vip"} 1
+evenflow_http_requests_total{code="404",method="GET",route="none"} 1
+# TYPE evenflow_modifications_total counter
+evenflow_modifications_total{dpid="0000000000000001"} 5
+evenflow_modifications_total{dpid="0000000000000002"} 0
+# TYPE evenflow_packet_ins_dropped_total counter
+evenflow_packet_ins_dropped_total{dpid="0000000000000001"} 1
+evenflow_packet_ins_dropped_total{dpid="0000000000000002"} 0
+# TYPE evenflow_packet_ins_total counter
+evenflow_packet_ins_total{dpid="0000000000000001"} 7
+evenflow_packet_ins_total{dpid="0000000000000002"} 0
+# TYPE evenflow_switch_ready gauge
+evenflow_switch_ready{dpid="0000000000000001"} 1
+evenflow_switch_ready{dpid="0000000000000002"} 0
+# TYPE evenflow_switch_rules gauge
+evenflow_switch_rules{dpid="0000000000000001"} 42
+evenflow_switch_rules{dpid="0000000000000002"} 0
+# TYPE evenflow_switches_connected gauge
+evenflow_switches_connected 1
+# TYPE evenflow_vip_connections gauge
+evenflow_vip_connections{backend="b1",vip="web"} 12
+# TYPE evenflow_vip_new_connections_total counter
+evenflow_vip_new_connections_total{backend="b1",vip="web"} 340
+evenflow_vip_new_connections_total{backend="b2",vip="web"} 340
+# TYPE evenflow_vip_phase gauge
+evenflow_vip_phase{phase="degraded",vip="web"} 0
+evenflow_vip_phase{phase="down",vip="web"} 0
+evenflow_vip_phase{phase="pending",vip="web"} 0
+evenflow_vip_phase{phase="up",vip="web"} 1
+`
+	text := c.raw("GET", "/metrics", "").Body.String()
+	var got strings.Builder
+	for line := range strings.Lines(text) {
+		name := strings.TrimPrefix(line, "# TYPE ")
+		if strings.HasPrefix(name, "evenflow_") && !strings.Contains(name, "_duration_seconds") && !strings.Contains(name, "_build_info") {
+			got.WriteString(line)
+		}
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+	for _, want := range []string{`evenflow_build_info{go_version="go`, `version="1.2.3"} 1`, "go_goroutines ", "process_open_fds ",
+		`evenflow_http_request_duration_seconds_count{method="POST",route="/api/v1/vips"} 1`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+}
+
+// Two VIPs that a scrape sees in the midst of a change must not fail the scrape.
+func TestMetricsOfNothing(t *testing.T) {
+	c := newClient(t, Config{})
+	c.eng.vips["bare"] = &vip.VIP{Spec: vip.Spec{Name: "bare"}}
+	if w := c.raw("GET", "/metrics", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `evenflow_vip_phase{phase="up",vip="bare"} 1`) {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+}
