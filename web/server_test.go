@@ -197,7 +197,7 @@ func (brokenEngine) DeleteVIP(context.Context, string, apps.WriteOptions) error 
 
 func TestFailures(t *testing.T) {
 	log, hook := test.NewNullLogger()
-	c := newClient(t, Config{})
+	c := withWeb(t)
 	s, err := New(Config{Listen: "127.0.0.1:0", Log: log}, brokenEngine{c.eng})
 	if err != nil {
 		t.Fatal(err)

@@ -120,7 +120,8 @@ func (s *Server) await(ctx context.Context, p *WriteParams, name string, version
 	now, err := s.eng.WaitVIP(ctx, name, version)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return now, unconfirmed(http.StatusGatewayTimeout, did+", but is not confirmed within "+p.wait.String()+" by", version, now.Status.Applied)
+		what := fmt.Sprintf("%s, but is not confirmed within %s by", did, p.wait)
+		return now, unconfirmed(http.StatusGatewayTimeout, what, version, now.Status.Applied)
 	case errors.Is(err, apps.ErrRefused):
 		return now, unconfirmed(http.StatusBadGateway, did+", but is refused by", version, now.Status.Applied)
 	case errors.Is(err, context.Canceled), errors.Is(err, apps.ErrClosed):
