@@ -16,10 +16,11 @@ import (
 
 // Config is the configuration of the server. What is left out has the value of [Default].
 type Config struct {
-	OpenFlow  []string   `json:"openflow"`   // where switches connect: "HOST:PORT" or "unix:PATH"
-	HTTP      string     `json:"http"`       // where the API listens: "HOST:PORT"
-	Data      string     `json:"data"`       // directory of the store, created if absent
-	TokenFile string     `json:"token_file"` // holds the bearer token that the API asks for
+	OpenFlow  []string   `json:"openflow"`      // where switches connect: "HOST:PORT" or "unix:PATH"
+	HTTP      string     `json:"http"`          // where the API listens: "HOST:PORT"
+	Data      string     `json:"data"`          // directory of the store, created if absent
+	TokenFile string     `json:"token_file"`    // holds the bearer token that the API asks for
+	Hosts     []string   `json:"allowed_hosts"` // names under which clients may reach the API, beside its addresses
 	Log       Log        `json:"log"`
 	Ports     []Port     `json:"ports"`
 	PacketIn  PacketIn   `json:"packet_in"`
@@ -46,8 +47,7 @@ type PacketIn struct {
 	Neighbour uint32 `json:"neighbour"` // ARP and ND
 	VIP       uint32 `json:"vip"`       // first packets of connections
 	Other     uint32 `json:"other"`
-	Reject    uint32 `json:"reject"`     // refused connections, all together
-	VIPReject uint32 `json:"vip_reject"` // and those of one VIP
+	Reject    uint32 `json:"reject"` // refused connections, all together
 }
 
 // Default is the configuration without a file.
@@ -56,9 +56,8 @@ func Default() Config {
 		OpenFlow: []string{"127.0.0.1:6653"},
 		HTTP:     "127.0.0.1:8080",
 		Log:      Log{Level: "info", Format: "text"},
-		PacketIn: PacketIn{LLDP: apps.RateLLDP, Neighbour: apps.RateNeighbour, VIP: apps.RateVIP, Other: apps.RateOther,
-			Reject: apps.RateReject, VIPReject: apps.RateVIPReject},
-		VIPs: []vip.Spec{},
+		PacketIn: PacketIn{LLDP: apps.RateLLDP, Neighbour: apps.RateNeighbour, VIP: apps.RateVIP, Other: apps.RateOther, Reject: apps.RateReject},
+		VIPs:     []vip.Spec{},
 	}
 }
 
@@ -101,7 +100,7 @@ func (d *document) check(c *Config) {
 		key  string
 		rate uint32
 	}{{"lldp", c.PacketIn.LLDP}, {"neighbour", c.PacketIn.Neighbour}, {"vip", c.PacketIn.VIP}, {"other", c.PacketIn.Other},
-		{"reject", c.PacketIn.Reject}, {"vip_reject", c.PacketIn.VIPReject}} {
+		{"reject", c.PacketIn.Reject}} {
 		if r.rate == 0 {
 			d.fail("packet_in."+r.key, "0: want at least 1 packet per second")
 		}

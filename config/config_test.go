@@ -15,6 +15,7 @@ openflow: [127.0.0.1:6653, "unix:/run/evenflow/s1.sock"]
 http: 127.0.0.1:8081
 data: /var/lib/evenflow
 token_file: /etc/evenflow/token
+allowed_hosts: [lb.example.net]
 log: {level: debug, format: json}
 ports:
   - {dpid: 0000000000000012, port_no: 1, kind: edge}   # digits alone are no number
@@ -44,6 +45,7 @@ func TestParse(t *testing.T) {
 	want := Default()
 	want.OpenFlow = []string{"127.0.0.1:6653", "unix:/run/evenflow/s1.sock"}
 	want.HTTP, want.Data, want.TokenFile = "127.0.0.1:8081", "/var/lib/evenflow", "/etc/evenflow/token"
+	want.Hosts = []string{"lb.example.net"}
 	want.Log = Log{"debug", "json"}
 	want.Ports = []Port{{DPID: 0x12, PortNo: 1, Kind: "edge"}, {DPID: 0xa1, PortNo: 2, Kind: "link", Link: &topo.PortID{DPID: 1, No: 3}}}
 	want.PacketIn.VIP = 9000
@@ -70,7 +72,7 @@ func TestParseErrors(t *testing.T) {
 	const web = "vips:\n- name: web\n  address: 10.0.0.100\n  protocol: tcp\n  port: 80\n"
 	const link = "ports:\n- dpid: 0000000000000001\n  port_no: 1\n  kind: link\n"
 	tests := []struct{ text, want string }{
-		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, http, data, token_file, log, ports, packet_in, vips"},
+		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, http, data, token_file, allowed_hosts, log, ports, packet_in, vips"},
 		{"a: [", "f:1: sequence end token ']' not found"},
 		{"http: 127.0.0.1:80\nhttp: 127.0.0.1:81", `f:2: mapping key "http" already defined at [1:1]`},
 		{"http: x\n---\nhttp: y", "f:3: a second document; a configuration is one"},
@@ -86,7 +88,7 @@ func TestParseErrors(t *testing.T) {
 		{"log: debug", "f:1: log: want keys: level, format"},
 		{"packet_in:\n  vip: 0", "f:2: packet_in.vip: 0: want at least 1 packet per second"},
 		{"packet_in:\n  vip: -1", "f:2: packet_in.vip: -1: want a whole number from 0 to 4294967295"},
-		{"packet_in:\n  arp: 1", "f:2: packet_in.arp: unknown key; want one of lldp, neighbour, vip, other, reject, vip_reject"},
+		{"packet_in:\n  arp: 1", "f:2: packet_in.arp: unknown key; want one of lldp, neighbour, vip, other, reject"},
 		{"ports:\n- {port_no: 1, kind: edge}", "f:2: ports[0].dpid: is needed: 16 hex digits"},
 		{"ports:\n- {dpid: 1, port_no: 1, kind: edge}", `f:2: ports[0].dpid: datapath id "1": want 16 hex digits`},
 		{"ports:\n- dpid: 0000000000000001\n  kind: edge", "f:2: ports[0].port_no: 0: want the number of a port, 1 to 4294967039"},

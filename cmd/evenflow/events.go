@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evenflow/evenflow/apps"
+)
+
+// events shows what happened; with --watch it follows the server's stream of events.
+func (g *getter) events() *cobra.Command {
+	var since uint64
+	cmd := &cobra.Command{Use: "events", Short: "What happened, oldest first", Args: cobra.NoArgs}
+	cmd.Flags().Uint64Var(&since, "since", 0, "only events with a higher id")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := g.out.check(); err != nil {
+			return err
+		}
+		c, err := g.con.open()
+		if err != nil {
+			return err
+		}
+		if g.out.watch {
+			return g.follow(cmd.Context(), c, since)
+		}
+		return g.out.show(cmd.Context(), g.t, c, fmt.Sprintf("/events?since=%d", since), list(eventRows))
+	}
+	return cmd
+}
+
+func eventRows(events []apps.Event) *table {
+	tab := newTable("ID", "TIME", "KIND", "SUBJECT", "MESSAGE")
+	for _, e := range events {
+		tab.add(e.ID, e.Time.Format(time.RFC3339), e.Kind, e.Subject, e.Message)
+	}
+	return tab
+}
+
+// follow prints events until the context ends. When the stream breaks it is opened again, after the last event seen.
+func (g *getter) follow(ctx context.Context, c *client, since uint64) error {
+	for opened := false; ; opened = true {
+		res, err := c.send(ctx, http.MethodGet, fmt.Sprintf("%s/events?since=%d", api, since), "", "text/event-stream", nil)
+		if err == nil && res.StatusCode != http.StatusOK {
+			b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // what can be read of the reason is told
+			err = readProblem(res, b)
+			res.Body.Close()
+		}
+		if err == nil {
+			since, err = g.stream(res.Body, since)
+			res.Body.Close()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !opened:
+			return err
+		case err != nil:
+			fmt.Fprintln(g.t.err, "evenflow:", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(g.out.interval):
+		}
+	}
+}
+
+// stream prints the events of a server-sent stream until it ends, and returns the id of the last one.
+func (g *getter) stream(r io.Reader, last uint64) (uint64, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data:")
+		if !ok {
+			continue // an id, a comment, the end of an event
+		}
+		var e apps.Event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return last, fmt.Errorf("event stream: %w", err)
+		}
+		last = e.ID
+		if err := g.print(e, strings.TrimSpace(data)); err != nil {
+			return last, err
+		}
+	}
+	return last, lines.Err()
+}
+
+func (g *getter) print(e apps.Event, raw string) error {
+	text := printable(fmt.Sprintf("%s  %s  %s  %s", e.Time.Format(time.RFC3339), e.Kind, e.Subject, e.Message), false) + "\n"
+	switch g.out.format {
+	case "json":
+		text = raw + "\n"
+	case "yaml":
+		var err error
+		if text, err = g.out.render([]byte(raw), nil); err != nil {
+			return err
+		}
+		text = "---\n" + text
+	}
+	_, err := io.WriteString(g.t.out, text)
+	return err
+}

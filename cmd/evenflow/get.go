@@ -1,0 +1,64 @@
+package main
+
+import (
+	"net/url"
+
+	"github.com/spf13/cobra"
+)
+
+func getCommand(t *terminal) *cobra.Command {
+	get := &cobra.Command{Use: "get", Short: "Show VIPs, switches, hosts, links, connections, events"}
+	g := &getter{t, newConnection(t, get), newOutput(get)}
+	get.AddCommand(
+		g.command("vips", "", "All VIPs", "/vips", list(vipRows)),
+		g.command("vip", "NAME", "A VIP with its backends", "/vips/%", t.vipText),
+		g.command("connections", "VIP", "The live connections of a VIP", "/vips/%/connections", list(t.connectionRows)),
+		g.command("switches", "", "All switches", "/switches", list(t.switchRows)),
+		g.command("ports", "DPID", "The ports of a switch", "/switches/%/ports", list(portRows)),
+		g.command("flows", "DPID", "The rules that a switch holds now, in the syntax of ovs-ofctl", "/switches/%/flows", flowLines),
+		g.command("hosts", "", "Hosts, as heard by ARP", "/hosts", list(hostRows)),
+		g.command("links", "", "Links between switches", "/links", list(linkRows)),
+		g.events(),
+	)
+	return get
+}
+
+type getter struct {
+	t   *terminal
+	con *connection
+	out *output
+}
+
+// command shows a path; a % in it is the argument.
+func (g *getter) command(name, arg, short, path string, asTable func([]byte) (string, error)) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
+	if arg != "" {
+		cmd.Use += " " + arg
+		cmd.Args = cobra.ExactArgs(1)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := g.out.check(); err != nil {
+			return err
+		}
+		c, err := g.con.open()
+		if err != nil {
+			return err
+		}
+		return g.out.show(cmd.Context(), g.t, c, fill(path, args...), asTable)
+	}
+	return cmd
+}
+
+// fill puts arguments in the places of % in a path.
+func fill(path string, args ...string) string {
+	var b []byte
+	for i := range len(path) {
+		if path[i] != '%' {
+			b = append(b, path[i])
+			continue
+		}
+		b = append(b, url.PathEscape(args[0])...)
+		args = args[1:]
+	}
+	return string(b)
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+)
+
+const webRead = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices","idle_timeout":"1h0m0s",
+	"health":{"type":"none"},"drain_timeout":"5m0s","backends":[
+	{"name":"b1","address":"10.0.0.1","port":8080,"weight":1,"admin":"enabled"},
+	{"name":"b2","address":"10.0.0.2","weight":3,"admin":"enabled"},
+	{"name":"b3","address":"10.0.0.3","weight":0,"admin":"draining"}],
+	"version":7,"origin":"api","status":{"phase":"degraded","reason":"1 of 2 backends up: 1 down","applied":[
+	{"dpid":"0000000000000001","version":7,"error":""},{"dpid":"0000000000000002","version":6,"error":"table full"}],"backends":[
+	{"name":"b1","state":"up","reason":"","since":"2026-05-01T11:00:00Z","connections":12,"new_connections":340,"share":1},
+	{"name":"b2","state":"down","reason":"port 3 of switch 0000000000000002 is down","since":"2026-05-01T11:59:18Z","connections":3,"new_connections":9,"share":0},
+	{"name":"b3","state":"draining","reason":"weight 0","since":"2026-04-28T12:00:00Z","connections":null,"new_connections":2,"share":0}]}}`
+
+const dnsRead = `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"53-54","mode":"nat","scheduler":"source-hash","idle_timeout":"1m0s",
+	"backends":[],"version":1,"origin":"file","status":{"phase":"down","reason":"no backends","applied":[],"backends":[]}}`
+
+const switchesRead = `{"items":[
+	{"dpid":"0000000000000001","connected":true,"ready":true,"openflow":"1.5","address":"127.0.0.1:40000","since":"2026-05-01T10:30:00Z","error":"",
+	"rules":42,"packet_ins":1000,"packet_ins_dropped":3,"drops":[{"reason":"VIP source at an edge","packets":5},{"reason":"marker","packets":0}],"warnings":[]},
+	{"dpid":"0000000000000002","connected":false,"ready":false,"openflow":"","address":"","since":"2026-05-01T11:59:00Z","error":"echo timed out\u001b[31m",
+	"rules":0,"drops":[{"reason":"VIP source at an edge","packets":2}],"warnings":["no Nicira extensions"]}]}`
+
+func reads() map[string]answer {
+	return map[string]answer{
+		"GET /api/v1/vips":       {body: `{"items":[` + webRead + `,` + dnsRead + `]}`},
+		"GET /api/v1/vips/web":   {body: webRead},
+		"GET /api/v1/vips/a%2Fb": {body: dnsRead},
+		"GET /api/v1/switches":   {body: switchesRead},
+		"GET /api/v1/switches/0000000000000001/ports": {body: `{"items":[
+			{"port_no":1,"name":"s1-eth1","kind":"edge","rx_bps":0,"tx_bps":1234567,"rx_packets":10,"tx_packets":20,"errors":0,"up":true},
+			{"port_no":2,"name":"s1\teth2","kind":"link","rx_bps":999,"tx_bps":5e9,"up":false}]}`},
+		"GET /api/v1/switches/0000000000000001/flows": {body: `{"items":[{"text":"table=0, priority=1 actions=drop","packets":5}]}`},
+		"GET /api/v1/hosts": {body: `{"items":[
+			{"mac":"02:00:00:00:00:01","addresses":["10.0.0.1","10.0.0.9"],"dpid":"0000000000000001","port_no":1,"live":true},
+			{"mac":"02:00:00:00:00:02","addresses":[],"dpid":"0000000000000002","port_no":3,"live":false}]}`},
+		"GET /api/v1/links": {body: `{"items":[{"a":{"dpid":"0000000000000001","port_no":2},"b":{"dpid":"0000000000000002","port_no":10}}]}`},
+		"GET /api/v1/vips/web/connections": {body: `{"items":[
+			{"client":"10.0.0.9:40000","vip_port":80,"backend":"b1","dpid":"0000000000000001","since":"2026-05-01T11:59:00Z"}]}`},
+		"GET /api/v1/events": {body: `{"items":[{"id":1,"time":"2026-05-01T11:59:00Z","kind":"vip","subject":"web","message":"created"}]}`},
+		"GET /readyz":        {body: `{"status":"ready"}`},
+	}
+}
+
+func TestGetTables(t *testing.T) {
+	f := newFakeAPI(t, reads())
+	tests := []struct{ args, want string }{
+		{"get vips", `
+NAME  SERVICE               MODE  PHASE     UP   CONNECTIONS  VERSION  ORIGIN  REASON
+web   10.0.0.100:80/tcp     nat   degraded  1/3  15           7        api     1 of 2 backends up: 1 down
+dns   10.0.0.100:53-54/udp  nat   down      0/0  0            1        file    no backends
+`},
+		{"get vip web", `
+name          web
+service       10.0.0.100:80/tcp
+mode          nat two-choices
+phase         degraded: 1 of 2 backends up: 1 down
+version       7, declared by api
+idle timeout  1h0m0s
+
+BACKEND  ADDRESS        WEIGHT  ADMIN     STATE     SINCE  CONNECTIONS  NEW  SHARE   REASON
+b1       10.0.0.1:8080  1       enabled   up        60m    12           340  100.0%  -
+b2       10.0.0.2       3       enabled   down      42s    3            9    0.0%    port 3 of switch 0000000000000002 is down
+b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0
+
+SWITCH            CONFIRMED  ERROR
+0000000000000002  6          table full
+`},
+		{"get vip a/b", `
+name          dns
+service       10.0.0.100:53-54/udp
+mode          nat source-hash
+phase         down: no backends
+version       1, declared by file
+idle timeout  1m0s
+
+BACKEND  ADDRESS  WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE  REASON
+`},
+		{"get switches", `
+DPID              STATE  SINCE  OPENFLOW  ADDRESS          RULES  PACKET-INS  DROPPED  NOTE
+0000000000000001  ready  90m    1.5       127.0.0.1:40000  42     1000        3        -
+0000000000000002  away   60s    -         -                0      0           0        echo timed out?[31m; no Nicira extensions
+`},
+		{"get ports 0000000000000001", `
+PORT  NAME     KIND  STATE  RX         TX           RX-PACKETS  TX-PACKETS  ERRORS
+1     s1-eth1  edge  up     0 bit/s    1.23 Mbit/s  10          20          0
+2     s1?eth2  link  down   999 bit/s  5 Gbit/s     0           0           0
+`},
+		{"get flows 0000000000000001", `
+PACKETS  RULE
+5        table=0, priority=1 actions=drop
+`},
+		{"get hosts", `
+MAC                ADDRESSES          SWITCH            PORT  STATE
+02:00:00:00:00:01  10.0.0.1,10.0.0.9  0000000000000001  1     live
+02:00:00:00:00:02  -                  0000000000000002  3     silent
+`},
+		{"get links", `
+A                 PORT  B                 PORT
+0000000000000001  2     0000000000000002  10
+`},
+		{"get connections web", `
+CLIENT          PORT  BACKEND  SWITCH            AGE
+10.0.0.9:40000  80    b1       0000000000000001  60s
+`},
+		{"get events", `
+ID  TIME                  KIND  SUBJECT  MESSAGE
+1   2026-05-01T11:59:00Z  vip   web      created
+`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			result{0, tt.want[1:], ""}.check(t, command(t, f.URL, "", strings.Fields(tt.args)...))
+		})
+	}
+	result{1, "", "evenflow: there is no /api/v1/vips/none\n"}.check(t, command(t, f.URL, "", "get", "vip", "none"))
+}
+
+func TestGetFormats(t *testing.T) {
+	f := newFakeAPI(t, reads())
+	got := command(t, f.URL, "", "get", "vips", "-o", "json")
+	if compact(t, got.out) != compact(t, reads()["GET /api/v1/vips"].body) || !strings.HasPrefix(got.out, "{\n  \"items\": [\n") {
+		t.Errorf("JSON is not the server's answer: %s", got.out)
+	}
+	got = command(t, f.URL, "", "get", "switches", "-o", "yaml")
+	if !strings.HasPrefix(got.out, "items:\n- dpid: \"0000000000000001\"\n  connected: true\n") {
+		t.Errorf("YAML: %s", got.out)
+	}
+	// Read again, the YAML is what the server said.
+	back, err := yaml.YAMLToJSON([]byte(got.out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	for text, v := range map[string]*any{string(back): &a, switchesRead: &b} {
+		if err := yaml.Unmarshal([]byte(text), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(b, a); diff != "" {
+		t.Errorf("-said +read again\n%s", diff)
+	}
+}
+
+func TestGetRefusesNonsense(t *testing.T) {
+	f := newFakeAPI(t, map[string]answer{"GET /api/v1/vips": {body: `[1,2`}, "GET /api/v1/links": {body: `{"items":3}`}})
+	for _, args := range []string{"get vips -o json", "get vips", "get links"} {
+		if got := command(t, f.URL, "", strings.Fields(args)...); got.code != 1 || !strings.Contains(got.err, "answer of "+f.URL) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+// lines is a writer that hands over each line.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	for s := range strings.Lines(string(b)) {
+		l <- s
+	}
+	return len(b), nil
+}
+
+func watch(t *testing.T, server string, out io.Writer, args ...string) (end func() int) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, append(args, "--server", server, "--watch", "--interval", "1ms"),
+			&terminal{nil, out, out, func(string) string { return "" }, func() time.Time { return now }})
+	}()
+	return func() int { cancel(); return <-done }
+}
+
+func TestWatchShowsChanges(t *testing.T) {
+	f := newFakeAPI(t, map[string]answer{"GET /api/v1/links": {body: `{"items":[]}`}})
+	out := make(lines)
+	end := watch(t, f.URL, out, "get", "links")
+	if got := <-out; got != "A  PORT  B  PORT\n" {
+		t.Errorf("got %q", got)
+	}
+	f.mu.Lock()
+	f.answers["GET /api/v1/links"] = reads()["GET /api/v1/links"]
+	f.mu.Unlock()
+	if a, b, c := <-out, <-out, <-out; a != "\n" || !strings.HasPrefix(b, "A     ") || !strings.HasPrefix(c, "0000000000000001  2 ") {
+		t.Errorf("got %q %q %q", a, b, c)
+	}
+	if code := end(); code != 0 {
+		t.Errorf("code %d", code)
+	}
+}
+
+func TestWatchEvents(t *testing.T) {
+	asked := make(chan string, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.RawQuery + " " + r.Header.Get("Accept")
+		io.WriteString(w, ": ping\n\nid: 8\ndata: {\"id\":8,\"time\":\"2026-05-01T11:59:00Z\",\"kind\":\"vip\",\"subject\":\"web\",\"message\":\"up\"}\n\n") //nolint:errcheck
+	}))
+	defer s.Close()
+	out := make(lines)
+	end := watch(t, s.URL, out, "get", "events", "--since", "7")
+	for _, since := range []string{"7", "8"} { // the stream ends, and is opened again behind the last event
+		if got, want := <-asked, "since="+since+" text/event-stream"; got != want {
+			t.Errorf("asked %q, want %q", got, want)
+		}
+		if got := <-out; got != "2026-05-01T11:59:00Z  vip  web  up\n" {
+			t.Errorf("got %q", got)
+		}
+	}
+	go func() {
+		for range out { //nolint:revive // what still comes until the end
+		}
+	}()
+	if code := end(); code != 0 {
+		t.Errorf("code %d", code)
+	}
+	close(out)
+}
+
+func TestWatchEventsRefused(t *testing.T) {
+	f := newFakeAPI(t, map[string]answer{"GET /api/v1/events": {401, `{"detail":"want Authorization: Bearer and the token"}`}})
+	result{1, "", "evenflow: want Authorization: Bearer and the token\n"}.check(t, command(t, f.URL, "", "get", "events", "--watch"))
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{-time.Second: "0s", 0: "0s", 119 * time.Second: "119s", 2 * time.Minute: "2m",
+		119 * time.Minute: "119m", 47 * time.Hour: "47h", 49 * time.Hour: "2d"} {
+		if got := age(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+}

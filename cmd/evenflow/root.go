@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// errTold ends a command with exit code 1 when all has been said.
+var errTold = errors.New("not well")
+
+func newRoot(t *terminal) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "evenflow",
+		Short: "Layer-4 load balancing by OpenFlow switches",
+		Long: "evenflow makes Open vSwitch a layer-4 load balancer. `evenflow serve` is the controller; the other commands ask one\n" +
+			"by REST, at http://127.0.0.1:8080 or as --server or EVENFLOW_SERVER says.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	serve, _ := serveCommand(t)
+	root.AddCommand(serve, applyCommand(t), getCommand(t), vipCommand(t), backendCommand(t), statusCommand(t), versionCommand(t))
+	return root
+}
+
+func versionCommand(t *terminal) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		_, err := fmt.Fprintf(t.out, "evenflow %s, %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return err
+	}}
+}

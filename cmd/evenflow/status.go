@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+func statusCommand(t *terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "status", Short: "Show on one screen whether all is well; exit code 0 only if so", Args: cobra.NoArgs}
+	con := newConnection(t, cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := con.open()
+		if err != nil {
+			return err
+		}
+		s, err := readStatus(cmd.Context(), c)
+		if err != nil {
+			return err
+		}
+		text, well := s.text(t, c.base)
+		if _, err := fmt.Fprint(t.out, text); err != nil {
+			return err
+		}
+		if !well {
+			return errTold
+		}
+		return nil
+	}
+	return cmd
+}
+
+// status is what the screen is made of.
+type status struct {
+	notReady string
+	switches []apps.SwitchStatus
+	links    []apps.LinkStatus
+	hosts    []apps.HostStatus
+	vips     []vip.Read
+}
+
+func readStatus(ctx context.Context, c *client) (*status, error) {
+	s := &status{}
+	_, err := c.call(ctx, http.MethodGet, "/readyz", "", nil, 0)
+	var p *problem
+	switch {
+	case errors.As(err, &p) && p.Status == http.StatusServiceUnavailable:
+		s.notReady = p.Error()
+	case err != nil:
+		return nil, err
+	}
+	return s, errors.Join(fetch(ctx, c, "/switches", &s.switches), fetch(ctx, c, "/links", &s.links),
+		fetch(ctx, c, "/hosts", &s.hosts), fetch(ctx, c, "/vips", &s.vips))
+}
+
+// fetch reads a list.
+func fetch[T any](ctx context.Context, c *client, path string, out *[]T) error {
+	raw, err := c.get(ctx, path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var answer struct {
+		Items []T `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("answer of %s%s: %w", c.base, path, err)
+	}
+	*out = answer.Items
+	return nil
+}
+
+// text is the screen. Lines with "!" are what is not well, those with "-" are worth a look.
+func (s *status) text(t *terminal, server string) (text string, well bool) {
+	var b strings.Builder
+	problems := 0
+	bad := func(format string, args ...any) {
+		problems++
+		b.WriteString("  ! " + printable(fmt.Sprintf(format, args...), false) + "\n")
+	}
+	ready := "ready"
+	if s.notReady != "" {
+		ready = "not ready"
+	}
+	fmt.Fprintf(&b, "controller  %s, %s\n", server, ready)
+	if s.notReady != "" {
+		bad("%s", s.notReady)
+	}
+	s.switchLines(t, &b, bad)
+	live := 0
+	for _, h := range s.hosts {
+		if h.Live {
+			live++
+		}
+	}
+	fmt.Fprintf(&b, "links       %d\nhosts       %d live, %d silent\n", len(s.links), live, len(s.hosts)-live)
+	s.vipLines(&b, bad)
+	if drops := s.drops(); drops != "" {
+		fmt.Fprintf(&b, "dropped     %s\n", drops)
+	}
+	switch problems {
+	case 0:
+		b.WriteString("\nall is well\n")
+	case 1:
+		b.WriteString("\n1 problem\n")
+	default:
+		fmt.Fprintf(&b, "\n%d problems\n", problems)
+	}
+	return b.String(), problems == 0
+}
+
+func (s *status) switchLines(t *terminal, b *strings.Builder, bad func(string, ...any)) {
+	ready, connected := 0, 0
+	for _, x := range s.switches {
+		if x.Ready {
+			ready++
+		}
+		if x.Connected {
+			connected++
+		}
+	}
+	fmt.Fprintf(b, "switches    %d connected, %d ready, %d known\n", connected, ready, len(s.switches))
+	if len(s.switches) == 0 {
+		bad("no switch has connected")
+	}
+	for _, x := range s.switches {
+		switch {
+		case !x.Connected:
+			bad("%s away for %s: %s", x.DPID, t.since(x.Since), x.Error)
+		case x.Error != "":
+			bad("%s %s: %s", x.DPID, switchState(x), x.Error)
+		case !x.Ready:
+			bad("%s does not hold its rules yet", x.DPID)
+		}
+		for _, w := range x.Warnings {
+			b.WriteString("  - " + printable(fmt.Sprintf("%s %s", x.DPID, w), false) + "\n")
+		}
+	}
+}
+
+func (s *status) vipLines(b *strings.Builder, bad func(string, ...any)) {
+	up := 0
+	for _, v := range s.vips {
+		if v.Status.Phase == vip.PhaseUp {
+			up++
+		}
+	}
+	fmt.Fprintf(b, "vips        %d up, %d declared\n", up, len(s.vips))
+	for _, v := range s.vips {
+		if v.Status.Phase != vip.PhaseUp {
+			bad("%s %s: %s", v.Name, v.Status.Phase, v.Status.Reason)
+		}
+		for _, x := range v.Status.Backends {
+			if x.State == vip.StateDown || x.State == vip.StateUnknown {
+				b.WriteString("  - " + printable(fmt.Sprintf("%s/%s %s: %s", v.Name, x.Name, x.State, x.Reason), false) + "\n")
+			}
+		}
+	}
+}
+
+// drops sums the drop counters of all switches by reason.
+func (s *status) drops() string {
+	sum := make(map[string]uint64)
+	for _, x := range s.switches {
+		for _, d := range x.Drops {
+			sum[d.Reason] += d.Packets
+		}
+	}
+	var out []string
+	for _, reason := range slices.Sorted(maps.Keys(sum)) {
+		if sum[reason] > 0 {
+			out = append(out, fmt.Sprintf("%s: %d", printable(reason, false), sum[reason]))
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStatusWell(t *testing.T) {
+	f := newFakeAPI(t, reads())
+	f.answers["GET /api/v1/vips"] = answer{body: `{"items":[{"name":"web","status":{"phase":"up","backends":[{"name":"b1","state":"up"},{"name":"b2","state":"draining"}]}}]}`}
+	f.answers["GET /api/v1/switches"] = answer{body: `{"items":[{"dpid":"0000000000000001","connected":true,"ready":true,"warnings":["no Nicira extensions"],"drops":[{"reason":"marker","packets":0}]}]}`}
+	result{0, `controller  ` + f.URL + `, ready
+switches    1 connected, 1 ready, 1 known
+  - 0000000000000001 no Nicira extensions
+links       1
+hosts       1 live, 1 silent
+vips        1 up, 1 declared
+
+all is well
+`, ""}.check(t, command(t, f.URL, "", "status"))
+}
+
+func TestStatusNotWell(t *testing.T) {
+	f := newFakeAPI(t, reads())
+	f.answers["GET /readyz"] = answer{503, `{"detail":"not ready: not listening yet"}`}
+	result{1, `controller  ` + f.URL + `, not ready
+  ! not ready: not listening yet
+switches    1 connected, 1 ready, 2 known
+  ! 0000000000000002 away for 60s: echo timed out?[31m
+  - 0000000000000002 no Nicira extensions
+links       1
+hosts       1 live, 1 silent
+vips        0 up, 2 declared
+  ! web degraded: 1 of 2 backends up: 1 down
+  - web/b2 down: port 3 of switch 0000000000000002 is down
+  ! dns down: no backends
+dropped     VIP source at an edge: 7
+
+4 problems
+`, ""}.check(t, command(t, f.URL, "", "status"))
+}
+
+// Each of these alone must turn the exit code.
+func TestStatusTurnsOn(t *testing.T) {
+	well := func() map[string]answer {
+		a := reads()
+		a["GET /api/v1/vips"] = answer{body: `{"items":[]}`}
+		a["GET /api/v1/switches"] = answer{body: `{"items":[{"dpid":"0000000000000001","connected":true,"ready":true}]}`}
+		return a
+	}
+	if got := command(t, newFakeAPI(t, well()).URL, "", "status"); got.code != 0 {
+		t.Fatalf("not well to begin with: %+v", got)
+	}
+	tests := map[string]struct {
+		path   string
+		answer answer
+		want   string
+	}{
+		"no switch": {"/api/v1/switches", answer{body: `{"items":[]}`}, "! no switch has connected"},
+		"switch not ready": {"/api/v1/switches", answer{body: `{"items":[{"dpid":"0000000000000001","connected":true}]}`},
+			"! 0000000000000001 does not hold its rules yet"},
+		"switch refuses": {"/api/v1/switches", answer{body: `{"items":[{"dpid":"0000000000000001","connected":true,"ready":true,"error":"table full"}]}`},
+			"! 0000000000000001 ready: table full"},
+		"pending": {"/api/v1/vips", answer{body: `{"items":[{"name":"web","status":{"phase":"pending","reason":"not confirmed"}}]}`}, "! web pending: not confirmed"},
+		"ready":   {"/readyz", answer{503, `{"detail":"loading"}`}, "! loading"},
+	}
+	for name, tt := range tests {
+		a := well()
+		a["GET "+tt.path] = tt.answer
+		got := command(t, newFakeAPI(t, a).URL, "", "status")
+		if got.code != 1 || !strings.Contains(got.out, tt.want) || !strings.HasSuffix(got.out, "\n1 problem\n") || got.err != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	a := well()
+	a["GET /api/v1/hosts"] = answer{401, `{"detail":"want a token"}`}
+	result{1, "", "evenflow: /hosts: want a token\n"}.check(t, command(t, newFakeAPI(t, a).URL, "", "status"))
+}

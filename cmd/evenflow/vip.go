@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+func vipCommand(t *terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "vip", Short: "Create and delete VIPs"}
+	con, w := newConnection(t, cmd), newWrite(cmd)
+	cmd.AddCommand(vipCreate(t, con, w), vipDelete(t, con, w))
+	return cmd
+}
+
+func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
+	var spec vip.Spec
+	var protocol, port, mode string
+	var idle, drain time.Duration
+	var backends []string
+	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: cobra.ExactArgs(1),
+		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3"}
+	f := cmd.Flags()
+	f.StringVar(&spec.Address, "address", "", "address of the VIP")
+	f.StringVar(&port, "port", "", `port, or a range such as "8000-8010"`)
+	f.StringVar(&protocol, "protocol", "tcp", "tcp or udp")
+	f.StringVar(&mode, "mode", "", "who chooses a backend (default: the server's)")
+	f.StringVar(&spec.Scheduler, "scheduler", "", strings.Join(vip.Schedulers(), ", "))
+	f.DurationVar(&idle, "idle-timeout", 0, "after which a silent connection is over (default: 1h for tcp, 1m for udp)")
+	f.DurationVar(&drain, "drain-timeout", 0, "after which a draining backend counts as drained (default: 5m)")
+	f.StringArrayVar(&backends, "backend", nil, "NAME=ADDRESS[:PORT][,weight=N]; may repeat")
+	for _, name := range []string{"address", "port"} {
+		must(cmd.MarkFlagRequired(name))
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		spec.Name, spec.Protocol, spec.Port, spec.Mode = args[0], vip.Protocol(protocol), vip.PortRange(port), vip.Mode(mode)
+		spec.IdleTimeout, spec.DrainTimeout = vip.Duration(idle), vip.Duration(drain)
+		spec.Backends = []vip.BackendSpec{}
+		for _, text := range backends {
+			b, err := parseBackend(text)
+			if err != nil {
+				return err
+			}
+			spec.Backends = append(spec.Backends, b)
+		}
+		c, err := con.open()
+		if err != nil {
+			return err
+		}
+		raw, err := w.send(cmd.Context(), c, http.MethodPost, "/vips", spec)
+		if err != nil {
+			return err
+		}
+		var v vip.Read
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return fmt.Errorf("answer: %w", err)
+		}
+		_, err = fmt.Fprintf(t.out, "vip %s %s: %s, version %d\n", v.Name, w.did("created"), where(v.Spec), v.Version)
+		return err
+	}
+	return cmd
+}
+
+func vipDelete(t *terminal, con *connection, w *write) *cobra.Command {
+	return &cobra.Command{Use: "delete NAME", Short: "Delete a VIP; its connections end", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := con.open()
+			if err != nil {
+				return err
+			}
+			if _, err := w.send(cmd.Context(), c, http.MethodDelete, fill("/vips/%", args[0]), nil); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(t.out, "vip %s %s\n", args[0], w.did("deleted"))
+			return err
+		}}
+}
+
+// parseBackend reads NAME=ADDRESS[:PORT][,weight=N].
+func parseBackend(text string) (vip.BackendSpec, error) {
+	wrong := func() (vip.BackendSpec, error) {
+		return vip.BackendSpec{}, fmt.Errorf("--backend %q: want NAME=ADDRESS[:PORT][,weight=N], such as b1=10.0.0.1:8080,weight=3", text)
+	}
+	name, rest, ok := strings.Cut(text, "=")
+	endpoint, options, weighted := strings.Cut(rest, ",")
+	if !ok || name == "" {
+		return wrong()
+	}
+	b := vip.BackendSpec{Name: name, Address: endpoint}
+	if ap, err := netip.ParseAddrPort(endpoint); err == nil && ap.Port() != 0 {
+		b.Address, b.Port = ap.Addr().String(), ap.Port()
+	} else if _, err := netip.ParseAddr(endpoint); err != nil {
+		return wrong()
+	}
+	if weighted {
+		n, ok := strings.CutPrefix(options, "weight=")
+		weight, err := strconv.Atoi(n)
+		if !ok || err != nil {
+			return wrong()
+		}
+		b.Weight = &weight
+	}
+	return b, nil
+}
+
+// must is for what only a mistake in this program makes fail.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
