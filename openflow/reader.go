@@ -1,8 +1,6 @@
 package openflow
 
-import (
-	"io"
-)
+import "io"
 
 const firstBuffer = 16 << 10
 
@@ -10,8 +8,7 @@ const firstBuffer = 16 << 10
 type Reader struct {
 	src      io.Reader
 	buf      []byte
-	from, to int   // unread bytes are buf[from:to]
-	broken   error // framing is lost for good
+	from, to int // unread bytes are buf[from:to]
 }
 
 // NewReader reads messages from r, ahead of need, through a buffer that grows up to one message of the largest size.
@@ -23,17 +20,13 @@ func NewReader(r io.Reader) *Reader {
 // io.ErrUnexpectedEOF amid a message. After a length below 8 the stream cannot be understood: that *FormatError is
 // returned for ever. An error of the source (a timeout, say) loses nothing: Next may be called again.
 func (r *Reader) Next() ([]byte, error) {
-	if r.broken != nil {
-		return nil, r.broken
-	}
 	want := headerLen
 	for idle := 0; ; {
 		n := r.to - r.from
 		if n >= headerLen {
 			h, err := ParseHeader(r.buf[r.from:r.to])
 			if err != nil {
-				r.broken = err
-				return nil, err
+				return nil, err // and again: those bytes stay
 			}
 			want = int(h.Length)
 			if n >= want {
@@ -61,19 +54,17 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Buffered reports whether Next will return without reading from the source: a whole message is there already.
+// Buffered reports whether Next will return without reading from the source: a whole message, or a header with an
+// impossible length, is there already.
 // It tells a writer that replies may still be gathered before they are flushed.
 func (r *Reader) Buffered() bool {
-	if r.broken != nil || r.to-r.from < headerLen {
-		return r.broken != nil
-	}
-	n := int(be.Uint16(r.buf[r.from+2:]))
-	return r.to-r.from >= n
+	n := r.to - r.from
+	return n >= headerLen && n >= int(be.Uint16(r.buf[r.from+2:]))
 }
 
-// room makes place for a message of n bytes from r.from on, and for reading at least one byte.
+// room makes place for a message of n bytes, of which some are missing.
 func (r *Reader) room(n int) {
-	if r.from+n <= len(r.buf) && r.to < len(r.buf) {
+	if r.from+n <= len(r.buf) {
 		return
 	}
 	buf := r.buf

@@ -260,7 +260,7 @@ func TestPorts(t *testing.T) {
 			t.Errorf("%s: %+v, %v", v, got, err)
 		}
 	}
-	if !want[0].Up() || want[1].Up() || (Port{Config: PortDown}).Up() || (Port{State: LinkDown}).Up() {
+	if !want[0].Up() || want[1].Up() || (Port{Config: PortDown}).Up() || (Port{State: LinkDown}).Up() || !(Port{}).Up() {
 		t.Error("Up is wrong")
 	}
 }
@@ -346,6 +346,7 @@ func TestRefusals(t *testing.T) {
 		{"move of unequal", rule(flows.Move{Src: flows.Span{Field: flows.Reg0, Bits: 3}, Dst: flows.Span{Field: flows.Reg1, Bits: 4}}), "3 bits", 0},
 		{"move from nothing", rule(flows.Move{}), "no wire number", 0},
 		{"resubmit", rule(flows.Resubmit{Port: 0x10000}), "16-bit", 0},
+		{"resubmit to no 16-bit port", rule(flows.Resubmit{Port: 0xffff0001}), "16-bit", 0},
 		{"too long", rule(many...), "too long", 0},
 		{"match", match(flows.Cond{}), "no wire number", 0},
 		{"goto in a bucket", group(flows.Group{ID: 5, Buckets: []flows.Bucket{bucket}}), "group 5, bucket 0: openflow: goto_table", 0},
