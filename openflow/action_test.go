@@ -53,6 +53,19 @@ func TestActionBytes(t *testing.T) {
 			}
 		}
 	}
+	// Switches refuse bits outside of the mask.
+	stray := flows.SetField{Field: flows.Reg1, Masked: true, Value: flows.U64(0xff, 4), Mask: flows.U64(5, 4)}
+	for _, v := range versions {
+		got, err := decodeActions(must(t)(appendActions(nil, v, []flows.Action{stray})))
+		clean := stray
+		clean.Value = flows.U64(5, 4)
+		if err != nil || got[0] != clean {
+			t.Errorf("%s: stray bits: %v, %v", v, flows.ActionsText(got), err)
+		}
+		if b := must(t)(appendActions(nil, v, []flows.Action{stray})); strings.Contains(hex.EncodeToString(b), "000000ff") {
+			t.Errorf("%s: stray bits are sent: %x", v, b)
+		}
+	}
 	// Not standard in 1.3, so by its Nicira name.
 	m := flows.Match(nil).Num(flows.TCPFlags, 2)
 	for v, want := range map[Version]string{V13: "0001000a 00014402 0002", V15: "0001000a 80005402 0002"} {

@@ -199,7 +199,7 @@ func TestGroups(t *testing.T) {
 
 func TestHashFieldsNotWhole(t *testing.T) {
 	g := *sampleGroup(V15)
-	g.Fields = []flows.Field{flows.IPv4Src, flows.IPv4Dst}
+	g.Fields = []flows.Field{flows.IPv4Dst, flows.IPv4Src}
 	body := must(t)(AppendGroupDesc(nil, V15, &g))
 	at := bytes.LastIndex(body, []byte{0x80, 0, 11 << 1, 4, 0xff, 0xff, 0xff, 0xff})
 	body[at+7] = 0xfe
