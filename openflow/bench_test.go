@@ -8,8 +8,8 @@ import (
 
 // benchRule has six fields and three actions: one half of a balanced connection.
 func benchRule() flows.Rule {
-	return flows.MustParseRule("table=40,priority=100,idle_timeout=60,tcp,in_port=3,nw_src=10.0.0.1,nw_dst=10.0.0.100,tp_src=40000,tp_dst=80 " +
-		"actions=set_field:02:00:00:00:00:01->eth_dst,set_field:10.0.0.2->ip_dst,resubmit(,60)")
+	return flows.MustParseRule("table=40,priority=100,idle_timeout=60,tcp,in_port=3,nw_src=10.0.0.1,nw_dst=10.0.0.100,tp_src=40000," +
+		"tp_dst=80 actions=set_field:02:00:00:00:00:01->eth_dst,set_field:10.0.0.2->ip_dst,resubmit(,60)")
 }
 
 func benchPacketIn(tb testing.TB) []byte {
@@ -102,7 +102,8 @@ func TestNoAllocation(t *testing.T) {
 	actions := []flows.Action{flows.SetNum(flows.Reg0, 3), flows.BackToInPort(), flows.Go(60)}
 	move := flows.Rule{Actions: []flows.Action{flows.ToMeter{ID: 1}, flows.SetField{Field: flows.Reg1, Masked: true,
 		Value: flows.U64(5, 4), Mask: flows.U64(7, 4)}, flows.Move{Src: flows.Span{Field: flows.EthSrc, Bits: 48},
-		Dst: flows.Span{Field: flows.Metadata, Offset: 16, Bits: 48}}, flows.FinTimeout{Idle: 3}, flows.ToGroup{ID: 1}, flows.GotoTable{Table: 9}}}
+		Dst: flows.Span{Field: flows.Metadata, Offset: 16, Bits: 48}},
+		flows.FinTimeout{Idle: 3}, flows.ToGroup{ID: 1}, flows.GotoTable{Table: 9}}}
 	reader := NewReader(&endless{msg: msg})
 	var in PacketIn
 	ops := map[string]func(v Version) error{
