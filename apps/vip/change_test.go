@@ -88,6 +88,12 @@ func TestUpdateRefusesFixedFields(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+	// A mode left out stays, also when it is no longer the default: here one that cannot be created yet.
+	group := *v
+	group.Spec.Mode = ModeGroup
+	if _, err := Update(&group, parse(t, webText)); !errors.Is(err, ErrNotBuilt) {
+		t.Errorf("a mode left out: %v, want the old one", err)
+	}
 	s := v.Spec.Clone()
 	s.Port = "eighty"
 	if _, err := Update(v, s); !errors.As(err, new(FieldErrors)) {
