@@ -1,7 +1,6 @@
 package openflow
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -92,5 +91,3 @@ func Negotiate(ours []Version, h Hello) (Version, error) {
 	}
 	return v, nil
 }
-
-var _ fmt.Stringer = Hello{}
