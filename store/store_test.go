@@ -57,12 +57,22 @@ func TestPutGetDeleteList(t *testing.T) {
 		err := s.View(func(tx Tx) error {
 			v, err := tx.Get(BucketVIPs, "b")
 			v[0] = 'Y' // it is a copy
+			if again, _ := tx.Get(BucketVIPs, "b"); string(again) != "two" {
+				t.Errorf("Get gave the store's own bytes: %q now", again)
+			}
+			err4 := tx.List(BucketVIPs, func(key string, v []byte) error {
+				v[0] = 'Z'
+				if again, _ := tx.Get(BucketVIPs, key); again[0] == 'Z' {
+					t.Errorf("List gave the store's own bytes: %q now", again)
+				}
+				return nil
+			})
 			none, err2 := tx.Get(BucketVIPs, "none")
 			empty, err3 := tx.Get(BucketKeys, "empty")
 			if none != nil || empty == nil || len(empty) != 0 {
 				t.Errorf("absent %v, want nil; empty %v, want not nil", none, empty)
 			}
-			return errors.Join(err, err2, err3)
+			return errors.Join(err, err2, err3, err4)
 		})
 		if err != nil {
 			t.Error(err)
