@@ -45,6 +45,7 @@ var allowed = []struct {
 	{"web/*", nil},
 	{"cmd/*", []string{"config", "web", "engine", "apps", "apps/*", "controller", "openflow", "topo", "flows", "store"}},
 	{"bench/*", nil},
+	{"e2e", []string{"apps", "apps/vip", "web"}},
 	{"lab", nil},
 	{"lint", nil},
 }

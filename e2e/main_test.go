@@ -1,0 +1,41 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// program is the path of the built controller, under test with the race detector if the tests are.
+var program string
+
+var update = flag.Bool("update", false, "write the dumps in docs/pipeline.md anew")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "evenflow-e2e-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "evenflow")
+	args := []string{"build", "-o", program}
+	if raced {
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, "../cmd/evenflow")...)
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "the program does not build:", err)
+		return 1
+	}
+	return m.Run()
+}

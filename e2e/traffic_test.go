@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/evenflow/evenflow/lab"
+)
+
+// answerLimit is how long a peer may take to answer; like patience it only gives up.
+const answerLimit = 15 * time.Second
+
+// serveTCP answers each line that comes to a host's port with "HOST CLIENT LINE", where CLIENT is the address that it sees.
+func serveTCP(h *lab.Host, port int) {
+	l := h.Listen("tcp", fmt.Sprintf("%s:%d", h.IP(), port))
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				lines := bufio.NewScanner(c)
+				for lines.Scan() {
+					if _, err := fmt.Fprintf(c, "%s %s %s\n", h.Name(), c.RemoteAddr(), lines.Text()); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+}
+
+// serveUDP does the same for datagrams.
+func serveUDP(h *lab.Host, port int) {
+	c := h.ListenPacket("udp", fmt.Sprintf("%s:%d", h.IP(), port))
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			n, from, err := c.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			_, _ = c.WriteTo([]byte(fmt.Sprintf("%s %s %s", h.Name(), from, strings.TrimSpace(string(buf[:n])))+"\n"), from)
+		}
+	}()
+}
+
+// serve listens on TCP and UDP.
+func serve(port int, hosts ...*lab.Host) {
+	for _, h := range hosts {
+		serveTCP(h, port)
+		serveUDP(h, port)
+	}
+}
+
+// conn is a client's connection to such a server; over UDP, a connected socket.
+type conn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+// dial connects a host; local is "" or such as ":4000".
+func dial(ctx context.Context, h *lab.Host, network, local, address string) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	c, err := h.DialFrom(ctx, network, local, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c, bufio.NewReader(c)}, nil
+}
+
+// dial connects a host, until the test ends.
+func (w *network) dial(h *lab.Host, network, local, address string) *conn {
+	w.t.Helper()
+	c, err := dial(w.ctx, h, network, local, address)
+	if err != nil {
+		w.t.Fatalf("%s to %s %s: %v", h.Name(), network, address, err)
+	}
+	w.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// ask sends a line and returns the name of the backend that has answered and what it says of the client.
+func (c *conn) ask(text string) (backend, client string, err error) {
+	_ = c.SetDeadline(time.Now().Add(answerLimit))
+	if _, err := c.Write([]byte(text + "\n")); err != nil {
+		return "", "", err
+	}
+	return c.answer(text)
+}
+
+func (c *conn) answer(text string) (backend, client string, err error) {
+	line, err := c.in.ReadString('\n')
+	if err != nil {
+		return "", "", err
+	}
+	f := strings.SplitN(strings.TrimSpace(line), " ", 3)
+	if len(f) != 3 || f[2] != text {
+		return "", "", fmt.Errorf("asked %q, got %q", text, line)
+	}
+	return f[0], f[1], nil
+}
+
+// who is the backend that answers now.
+func (w *network) who(c *conn) string {
+	w.t.Helper()
+	name, _, err := c.ask("who")
+	if err != nil {
+		w.t.Fatalf("%s to %s: %v", c.LocalAddr(), c.RemoteAddr(), err)
+	}
+	return name
+}
+
+// retransmissions is how many segments a client's TCP has sent again.
+func retransmissions(c *conn) (n uint32, err error) {
+	raw, err := c.Conn.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var info *unix.TCPInfo
+	if ctl := raw.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO) }); ctl != nil {
+		return 0, ctl
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Total_retrans, nil
+}
