@@ -217,11 +217,6 @@ func (t *Topology) edgeReady(now time.Time, p *port) {
 	t.wake(now)
 }
 
-// linkTimeout is after how long without LLDP a link has ended: somewhat later than the last frame missed was due.
-func (t *Topology) linkTimeout() time.Duration {
-	return time.Duration(t.cfg.Missed)*t.cfg.LLDPInterval + t.cfg.RoundInterval
-}
-
 func (t *Topology) tickSwitches(now time.Time) {
 	for _, s := range t.switches {
 		if !s.connected {
@@ -275,83 +270,4 @@ func (t *Topology) tickPort(now time.Time, s *swtch, p *port) {
 		t.send(p.id, t.lldp.frame(p.id, p.MAC, now))
 	}
 	t.wake(p.due)
-}
-
-// expire ends a link that is not heard any more. One whose other switch is not connected cannot be heard, and holds.
-func (t *Topology) expire(now time.Time, s *swtch, p *port) {
-	if p.peer == (PortID{}) {
-		return
-	}
-	if q := t.sw(p.peer.DPID); q != nil && !q.connected {
-		return
-	}
-	if end := p.heard.Add(t.linkTimeout()); now.Before(end) {
-		t.wake(end)
-		return
-	}
-	p.peer = PortID{}
-	if !p.fixed {
-		p.Kind = Unknown
-		t.restart(now, p)
-	}
-	t.show(s)
-	t.rewired = true
-}
-
-// hear takes an LLDP frame that came in by a port.
-func (t *Topology) hear(now time.Time, at PortID, frame []byte) {
-	from, sent, err := t.lldp.parse(frame)
-	s, p := t.sw(at.DPID), t.port(at)
-	age := now.Sub(sent)
-	switch {
-	case err == errForeign:
-		t.counters.ForeignLLDP++
-		return
-	case err != nil || age > t.linkTimeout() || age < -t.linkTimeout():
-		t.counters.ForgedLLDP++
-		t.warn(now, p, "forged or replayed LLDP refused")
-		return
-	case from == at:
-		t.counters.LoopedLLDP++
-		return
-	}
-	q := t.port(from)
-	if p == nil || q == nil || !p.Up {
-		return
-	}
-	switch {
-	case p.fixed && p.Kind == Edge, p.named && p.peer != from:
-		t.warn(now, p, "LLDP of port %s heard, against the configuration", from)
-		return
-	case p.Kind == Link && p.peer != from && p.peer != (PortID{}) && now.Sub(p.heard) < t.linkTimeout():
-		t.warn(now, p, "LLDP of port %s heard beside that of %s", from, p.peer)
-		return
-	}
-	q.echoed, p.heard = now, now
-	if q.Kind == Unknown {
-		p.due = now // it need not wait for our next frame
-		t.wake(now)
-	}
-	if p.Kind == Link && p.peer == from {
-		return
-	}
-	if p.Kind == Edge {
-		hosts := t.hostsAt(at)
-		t.tell("port", at.String(), "edge has become a link to %s, %d hosts forgotten", from, len(hosts))
-		for _, h := range hosts {
-			t.forget(h)
-		}
-	}
-	p.Kind, p.peer = Link, from
-	t.show(s)
-	t.rewired = true
-}
-
-// warn tells of trouble at a port, once in a while.
-func (t *Topology) warn(now time.Time, p *port, format string, args ...any) {
-	if p == nil || !p.warned.IsZero() && now.Sub(p.warned) < time.Minute {
-		return
-	}
-	p.warned = now
-	t.tell("port", p.id.String(), format, args...)
 }
