@@ -23,6 +23,12 @@ var parsers = map[string]func(v Version, msg []byte) error{
 	"meter-mod":      func(_ Version, m []byte) error { _, _, err := ParseMeterMod(m); return err },
 	"bundle-control": func(_ Version, m []byte) error { _, err := ParseBundleControl(m); return err },
 	"bundle-add":     func(_ Version, m []byte) error { _, _, _, err := ParseBundleAdd(m); return err },
+	"probe": func(_ Version, m []byte) error {
+		if !IsNiciraProbe(m) && !IsNiciraProbeReply(m) {
+			return &ValueError{What: "no probe"}
+		}
+		return nil
+	},
 	"request": func(_ Version, m []byte) error {
 		p, err := ParseMultipartRequest(m)
 		if err == nil && p.Kind == MultipartFlow {
@@ -136,6 +142,7 @@ func TestForeign(t *testing.T) {
 		match   []byte // appended to the match
 		actions []byte // appended to the actions
 		ins     []byte // appended to the instructions
+		known   bool   // the match field
 	}
 	nsh := []byte{0xff, 0xff, 4 << 1, 8, 0, 0, 0x23, 0x20, 0, 0, 0, 7}
 	edits := []edit{
@@ -143,6 +150,7 @@ func TestForeign(t *testing.T) {
 		{name: "unknown class", match: []byte{0x12, 0x34, 2, 2, 1, 2}},
 		{name: "known field of another width", match: []byte{0x80, 0, 11 << 1, 2, 1, 2}},
 		{name: "tunnel metadata", match: append([]byte{0, 1, 40 << 1, 64}, make([]byte, 64)...)},
+		{name: "a hash of the datapath", match: []byte{0xff, 0xff, 0, 8, 0, 0, 0x23, 0x20, 0, 0, 0, 7}, known: true},
 		{name: "a field twice", match: []byte{0x80, 0, 11 << 1, 4, 1, 2, 3, 4}},
 		{name: "multipath", actions: append([]byte{0xff, 0xff, 0, 32, 0, 0, 0x23, 0x20, 0, 10}, make([]byte, 22)...)},
 		{name: "conntrack clear", actions: []byte{0xff, 0xff, 0, 16, 0, 0, 0x23, 0x20, 0, 43, 0, 0, 0, 0, 0, 0}},
@@ -160,7 +168,7 @@ func TestForeign(t *testing.T) {
 			continue
 		}
 		r := got[0].Rule
-		if Foreign(r.Match) != (e.match != nil) {
+		if Foreign(r.Match) != (e.match != nil && !e.known) {
 			t.Errorf("%s: match %v", e.name, r.Match)
 		}
 		if r.Match.Equal(ours.Match) == (e.match != nil) {

@@ -155,6 +155,10 @@ func TestSessionWithOpenVSwitch(t *testing.T) {
 		if d, err := ParseDesc(body); err != nil || d.Manufacturer != "Nicira, Inc." || d.Hardware != "Open vSwitch" {
 			t.Errorf("%s: %+v, %v", v, d, err)
 		}
+		c.send(AppendNiciraProbe(nil, v, 78))
+		if msg := c.next(TypeExperimenter, TypeError); !IsNiciraProbeReply(msg) || IsNiciraProbe(msg) {
+			t.Errorf("%s: the probe is answered by %x", v, msg)
+		}
 		bad := appendRequest(nil, v, sampleXID, 17, true, 0)
 		err = c.try(bad, nil)
 		var e *Error

@@ -1,6 +1,6 @@
 package openflow
 
-// subtypes of experimenter messages of Nicira.
+// Subtypes of experimenter messages of Nicira.
 const (
 	nxtTLVTableRequest uint32 = 25
 	nxtTLVTableReply   uint32 = 26
@@ -18,7 +18,7 @@ func IsNiciraProbe(msg []byte) bool { return isNiciraMessage(msg, nxtTLVTableReq
 // AppendNiciraProbeReply appends the answer of a switch that has an empty table.
 func AppendNiciraProbeReply(b []byte, v Version, xid uint32) []byte {
 	const space, fields = 256, 64
-	return appendNiciraMessage(b, v, xid, nxtTLVTableReply, []byte{0, 0, 0, space >> 8 & 0xff, 0, fields, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	return appendNiciraMessage(b, v, xid, nxtTLVTableReply, []byte{0, 0, space >> 8, space & 0xff, 0, fields, 15: 0})
 }
 
 // IsNiciraProbeReply reports whether msg answers the probe.

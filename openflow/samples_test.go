@@ -140,6 +140,10 @@ func samples(t testing.TB, v Version) []sample {
 		{"group modify, fast failover", must(AppendGroupMod(nil, v, sampleXID, GroupModify, &flows.Group{ID: 8, Type: flows.GroupFastFailover,
 			Buckets: []flows.Bucket{{WatchPort: 5, WatchGroup: anyGroup, Actions: []flows.Action{flows.Output{Port: 4}}}}})),
 			"OFPT_GROUP_MOD (@) (xid=0x9):\n MOD group_id=8,type=ff,bucket=" + ffID + "watch_port:5,actions=output:4"},
+		{"probe", AppendNiciraProbe(nil, v, sampleXID), "NXT_TLV_TABLE_REQUEST (@) (xid=0x9):"},
+		{"probe reply", AppendNiciraProbeReply(nil, v, sampleXID), "NXT_TLV_TABLE_REPLY (@) (xid=0x9):\n" +
+			" max option space=256 max fields=64\n allocated option space=0\n\n mapping table:\n" +
+			"  class  type  length  match field\n ------  ----  ------  --------------"},
 		{"desc request", AppendDescRequest(nil, v, sampleXID), "OFPST_DESC request (@) (xid=0x9):"},
 		{"port-desc request", AppendPortDescRequest(nil, v, sampleXID), "OFPST_PORT_DESC request (@) (xid=0x9): port=ANY"},
 		{"port-stats request", AppendPortStatsRequest(nil, v, sampleXID, 5), "OFPST_PORT request (@) (xid=0x9): port_no=5"},
