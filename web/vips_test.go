@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
@@ -267,6 +269,38 @@ func TestIfMatch(t *testing.T) {
 	c.do(412, "DELETE", "/api/v1/vips/web", "", "If-Match", `"1"`)
 	c.do(404, "DELETE", "/api/v1/vips/none", "", "If-Match", `"1"`)
 	c.do(204, "DELETE", "/api/v1/vips/web", "", "If-Match", `"2"`)
+}
+
+// rivalEngine has someone else write first, after the request's If-Match was looked at.
+type rivalEngine struct{ *fakeEngine }
+
+func (e rivalEngine) rival(ctx context.Context, name string) {
+	_, err := e.fakeEngine.UpdateVIP(ctx, name, apps.WriteOptions{}, func(s *vip.Spec) error { s.Scheduler = vip.SourceHash; return nil })
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (e rivalEngine) UpdateVIP(ctx context.Context, name string, opt apps.WriteOptions, m func(*vip.Spec) error) (vip.Read, error) {
+	e.rival(ctx, name)
+	return e.fakeEngine.UpdateVIP(ctx, name, opt, m)
+}
+
+func (e rivalEngine) DeleteVIP(ctx context.Context, name string, opt apps.WriteOptions) error {
+	e.rival(ctx, name)
+	return e.fakeEngine.DeleteVIP(ctx, name, opt)
+}
+
+func TestIfMatchRace(t *testing.T) {
+	for method, body := range map[string]string{"PATCH": `{"drain_timeout": "1m"}`, "DELETE": ""} {
+		c := withWeb(t)
+		s, err := New(Config{Listen: "127.0.0.1:0"}, rivalEngine{c.eng})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.server = s
+		c.do(412, method, "/api/v1/vips/web", body, "If-Match", `"1"`)
+	}
 }
 
 func TestFileVIPs(t *testing.T) {

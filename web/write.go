@@ -50,10 +50,8 @@ func (p *WriteParams) Resolve(ctx huma.Context) (errs []error) {
 			Message: `want a duration such as "30s", at most ` + maxWait.String()})
 	}
 	p.wait = d
-	// The deadline for the body would otherwise end the request's context while it waits. Neither can fail on a socket.
-	w := http.NewResponseController(humagin.Unwrap(ctx).Writer)
-	_ = w.SetReadDeadline(time.Time{})
-	_ = w.SetWriteDeadline(time.Now().Add(d + waitMargin))
+	// It cannot fail on a socket. (net/http has lifted the deadline for the body, once that was read.)
+	_ = http.NewResponseController(humagin.Unwrap(ctx).Writer).SetWriteDeadline(time.Now().Add(d + waitMargin))
 	return errs
 }
 
