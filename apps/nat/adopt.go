@@ -73,7 +73,7 @@ func (a *App) owner(v *apps.View, r *flows.InstalledRule) (s *service, k key, t 
 	p := s.plan.Load()
 	var backend address
 	var port uint16
-	switch f := portFields(m.proto); r.Table {
+	switch f := portFields(p.proto); r.Table {
 	case apps.TableSelect:
 		k = key{m.src, m.sport, m.dport}
 		backend, port = m.dst, m.dport
@@ -94,7 +94,7 @@ func (a *App) owner(v *apps.View, r *flows.InstalledRule) (s *service, k key, t 
 		}
 	}
 	t = p.listening(backend, port, k.vport)
-	return s, k, t, t != nil && !t.cut && m.proto == p.proto
+	return s, k, t, t != nil && !t.cut && m.proto == uint16(p.proto)
 }
 
 // setTo is the value that actions write to a field.

@@ -201,6 +201,9 @@ func rawFrame(from, to netip.AddrPort, proto, flags uint8, seq, ack uint32) []by
 func (r *rig) removed(rule string, reason apps.RemovedReason) string {
 	x := flows.MustParseRule(rule)
 	x.Actions = nil
+	if reason == apps.RemovedIdle {
+		r.now = r.now.Add(time.Duration(x.IdleTimeout) * time.Second)
+	}
 	r.app.FlowRemoved(r.view, edge, &x, reason, flows.Stats{}, r.out)
 	return r.out.take()
 }

@@ -76,7 +76,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 		if t = p.target(e.backend); t == nil {
 			return true
 		}
-		if t.cut || syn && f.Seq != e.isn && !t.takes { // it is over, or its client has begun anew and the backend takes no more
+		if t.cut || syn && e.begun && f.Seq != e.isn && !t.takes { // it is over, or its client has begun anew and the backend takes no more
 			s.retire(p, t, k, e, in.At.DPID, x, out)
 			s.end(sh, p, t, k)
 			known = false
@@ -121,9 +121,13 @@ func (s *service) resume(sh *shard, p *plan, t *target, k key, e *entry, in *app
 		s.leave(p, t, k, e.dpid, x)
 		e.dpid = in.At.DPID
 	}
-	if syn && in.Frame.Seq != e.isn {
-		e.isn, e.since = in.Frame.Seq, s.app.now()
+	e.added = s.app.now()
+	if syn && e.begun && in.Frame.Seq != e.isn {
+		e.since = e.added
 		t.counts.total.Add(1)
+	}
+	if syn {
+		e.isn, e.begun = in.Frame.Seq, true
 	}
 	e.missing, e.sampled, e.idle = 0, false, p.idle
 	sh.conns[k] = *e

@@ -114,9 +114,9 @@ func variant(nicira bool) int {
 
 // fiveTuple is what an exact match says.
 type fiveTuple struct {
-	proto        uint8
 	src, dst     address
 	sport, dport uint16
+	proto        uint16 // a byte would make padding, which is slow to hash
 }
 
 // tupleOf reads a match that [scratch.match] has made.
@@ -130,7 +130,7 @@ func tupleOf(m flows.Match) (t fiveTuple, ok bool) {
 			return t, false
 		}
 	}
-	t = fiveTuple{m[3].Value[0], v4Address(m[1].Value), v4Address(m[2].Value), number(m[4].Value), number(m[5].Value)}
+	t = fiveTuple{v4Address(m[1].Value), v4Address(m[2].Value), number(m[4].Value), number(m[5].Value), uint16(m[3].Value[0])}
 	return t, true
 }
 

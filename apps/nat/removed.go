@@ -91,12 +91,16 @@ func (c *locked) add(h halves, idle uint16) {
 
 // FlowRemoved takes the end of a rule. One that was idle ends its connection only if the other half is idle too, which the
 // switch is asked. One that somebody deleted is put back at once: without its reverse rule a connection's answers would
-// reach the client under the backend's address.
+// reach the client under the backend's address. Its whole timeout is put back, as it may have been deleted for an earlier
+// connection of the same client and port, which a FIN had lowered the timeout of.
 func (a *App) FlowRemoved(v *apps.View, d flows.DPID, r *flows.Rule, reason apps.RemovedReason, _ flows.Stats, out apps.Reply) {
 	a.with(v, d, r, out, func(c *locked, h halves) {
 		idle := c.p.idle
 		if r.IdleTimeout != 0 {
 			idle = r.IdleTimeout // a FIN may have lowered it
+		}
+		if reason == apps.RemovedIdle && c.overtaken(idle) {
+			return
 		}
 		c.e.missing |= h
 		switch {
@@ -110,7 +114,7 @@ func (a *App) FlowRemoved(v *apps.View, d flows.DPID, r *flows.Rule, reason apps
 			if other := c.e.missing &^ h; other != 0 {
 				c.add(other, c.e.idle)
 			}
-			if c.add(h, idle); c.e.missing == both { // there is no place to lead to
+			if c.add(h, c.p.idle); c.e.missing == both { // there is no place to lead to
 				c.end()
 				return
 			}
@@ -120,6 +124,12 @@ func (a *App) FlowRemoved(v *apps.View, d flows.DPID, r *flows.Rule, reason apps
 		}
 		c.keep()
 	})
+}
+
+// overtaken reports whether an idle rule had ended before a packet-in added it anew: it has not been there for long enough.
+func (c *locked) overtaken(idle uint16) bool {
+	age := c.s.app.now() - c.e.added
+	return age+idleSlack < uint32(idle)
 }
 
 // RuleStats decides on a connection one half of which has gone idle, by the traffic of the other since.
@@ -142,13 +152,14 @@ func (a *App) RuleStats(v *apps.View, d flows.DPID, r *flows.Rule, st flows.Stat
 	})
 }
 
-// busy reports whether a half has had a packet since the other's last one. A switch that does not say how long a rule has been
-// idle is asked twice, an idle timeout apart, and its packets are compared.
+// busy reports whether a half has had a packet since the other's last one. One without any packet has been put back since its
+// own last one. A switch that does not say how long a rule has been idle is asked twice, an idle timeout apart, and its
+// packets are compared.
 func (c *locked) busy(st flows.Stats) bool {
 	if st.HasIdle {
-		return st.IdleSec+idleSlack < uint32(c.e.idle)
+		return st.Packets > 0 && st.IdleSec+idleSlack < uint32(c.e.idle)
 	}
 	last, sampled := c.e.sample, c.e.sampled
 	c.e.sample, c.e.sampled = uint32(st.Packets), true
-	return !sampled || last != c.e.sample
+	return st.Packets > 0 && (!sampled || last != c.e.sample)
 }

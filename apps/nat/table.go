@@ -1,7 +1,6 @@
 package nat
 
 import (
-	"fmt"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -25,12 +24,14 @@ type key struct {
 type entry struct {
 	dpid    flows.DPID // the edge that has its pair
 	backend uint32
-	isn     uint32 // sequence number of its SYN
+	isn     uint32 // sequence number of its SYN, if begun
 	sample  uint32 // packets of the half last asked for, see sampled
 	since   uint32 // Unix time in seconds
+	added   uint32 // Unix time in seconds at which a packet-in last added the pair
 	idle    uint16 // timeout that the half last removed had
 	missing halves // rules that are not in the switch
 	sampled bool
+	begun   bool // its SYN has been seen; it is not adopted
 }
 
 type shard struct {
@@ -128,7 +129,8 @@ func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, ent
 		case !s.app.tuples.claim(p.answer(t, k), tupleOwner{s.id, k.vport, t.addr == k.client}):
 			continue
 		}
-		e := entry{dpid: in.At.DPID, backend: t.id, isn: f.Seq, since: s.app.now(), idle: p.idle}
+		now := s.app.now()
+		e := entry{dpid: in.At.DPID, backend: t.id, isn: f.Seq, begun: true, since: now, added: now, idle: p.idle}
 		s.enter(sh, t, k, e)
 		return t, e, accepted
 	}
@@ -157,11 +159,7 @@ func (p *plan) answer(t *target, k key) fiveTuple {
 	if t.addr == k.client {
 		peer = p.addr
 	}
-	return fiveTuple{p.proto, t.addr, peer, t.listens(k.vport), k.port}
+	return fiveTuple{t.addr, peer, t.listens(k.vport), k.port, uint16(p.proto)}
 }
 
 func (a *App) now() uint32 { return uint32(a.cfg.Now().Unix()) }
-
-func (k key) String() string {
-	return fmt.Sprintf("%s:%d to port %d", k.client.addr(), k.port, k.vport)
-}
