@@ -122,12 +122,22 @@ func (w *writer) run(done <-chan struct{}) {
 			n, err := w.conn.Write(out)
 			w.written.Add(uint64(n))
 			if err != nil {
-				w.fail(fmt.Errorf("write: %w", err))
+				w.broken(err, done)
 			}
 		}
 		if spare = out; cap(out) > keepBytes {
 			spare = nil
 		}
+	}
+}
+
+// broken ends the session after a failed write, unless the reader finds a better reason first: an error message of the
+// peer's, say, before it closed.
+func (w *writer) broken(err error, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-time.After(grace):
+		w.fail(fmt.Errorf("write: %w", err))
 	}
 }
 
