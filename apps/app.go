@@ -13,9 +13,10 @@ type OwnerKind uint8
 
 // Owner kinds.
 const (
-	OwnerBase    OwnerKind = iota // a switch's base: ports, hosts, forwarding; one per switch
+	OwnerBase    OwnerKind = iota // a switch's base: ports and tree, the pipeline's frame; one per switch
 	OwnerVIP                      // one VIP
 	OwnerAddress                  // what all VIPs of one address share: ARP, ping, closed ports
+	OwnerHost                     // one host: its place, the way to it, answers to ARP for it
 )
 
 // Owner is the unit of desired state: what one owner wants is computed, compared and confirmed apart from all others.
@@ -24,6 +25,7 @@ type Owner struct {
 	Kind OwnerKind
 	VIP  vip.ID
 	Addr netip.Addr
+	MAC  flows.MAC
 }
 
 // String names the owner in logs and errors.
@@ -33,6 +35,8 @@ func (o Owner) String() string {
 		return "vip " + itoa(uint64(o.VIP))
 	case OwnerAddress:
 		return "address " + o.Addr.String()
+	case OwnerHost:
+		return "host " + o.MAC.String()
 	}
 	return "base"
 }

@@ -112,7 +112,7 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 	}
 	r.Status.Phase, r.Status.Reason = vip.PhaseOf(states, all && len(applied) > 0)
 	for _, a := range applied {
-		if a.Error != "" {
+		if a.Error != "" && r.Status.Phase != vip.PhaseDown {
 			r.Status.Phase, r.Status.Reason = vip.PhaseDegraded, fmt.Sprintf("switch %s: %s", a.DPID, a.Error)
 			break
 		}

@@ -55,8 +55,12 @@ func newStatus() *status {
 	}
 }
 
-// sent notes that an owner's state of the view goes to a switch, and returns its sequence number.
+// sent notes that an owner's state of the view goes to a switch, and returns its sequence number. Nobody waits for a host:
+// of those, which may be many, nothing is noted.
 func (s *status) sent(d flows.DPID, o apps.Owner, v *apps.View) uint64 {
+	if o.Kind == apps.OwnerHost {
+		return 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seq++
@@ -84,6 +88,9 @@ func (s *status) sent(d flows.DPID, o apps.Owner, v *apps.View) uint64 {
 func (s *status) applied(d flows.DPID, o apps.Owner, seq uint64, err error) (ready, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if o.Kind == apps.OwnerHost {
+		return false, err != nil
+	}
 	a := s.acks[d][o]
 	if a == nil || a.sent != seq {
 		return false, false

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 
 	"github.com/evenflow/evenflow/apps"
@@ -53,50 +52,6 @@ func sameBackend(a, b apps.Backend) bool {
 		return false
 	}
 	return a.Host == nil || a.Host.MAC == b.Host.MAC && a.Host.At == b.Host.At && a.Host.Live == b.Host.Live
-}
-
-// dirtyOwners are the owners whose desired state may differ between the views.
-func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
-	if old == nil {
-		return nil
-	}
-	var out []apps.Owner
-	addresses := map[netip.Addr]bool{}
-	for _, x := range deleted {
-		out = append(out, apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID})
-		addresses[x.Address] = true
-	}
-	for _, x := range v.VIPs {
-		prev := old.VIP(x.ID)
-		if prev == x {
-			continue
-		}
-		out = append(out, apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID})
-		if prev == nil {
-			addresses[x.Address] = true
-		}
-	}
-	for a := range addresses {
-		out = append(out, apps.Owner{Kind: apps.OwnerAddress, Addr: a})
-	}
-	if old.Topo != v.Topo || len(addresses) > 0 {
-		out = append(out, apps.Owner{Kind: apps.OwnerBase})
-	}
-	return out
-}
-
-// allOwners is everyone who may want something of a switch.
-func allOwners(v *apps.View) []apps.Owner {
-	out := []apps.Owner{{Kind: apps.OwnerBase}}
-	addresses := map[netip.Addr]bool{}
-	for _, x := range v.VIPs {
-		out = append(out, apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID})
-		if !addresses[x.Address] {
-			addresses[x.Address] = true
-			out = append(out, apps.Owner{Kind: apps.OwnerAddress, Addr: x.Address})
-		}
-	}
-	return out
 }
 
 // push hands the controller what the dirty owners want of each switch, and everything to switches that have just come.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/evenflow/evenflow/apps"
@@ -64,10 +63,7 @@ func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.
 	if err != nil {
 		return vip.Read{}, err
 	}
-	spec, err := cloneSpec(old.Spec)
-	if err != nil {
-		return vip.Read{}, err
-	}
+	spec := old.Spec.Clone()
 	if err := mutate(&spec); err != nil {
 		return vip.Read{}, err
 	}
@@ -167,13 +163,4 @@ func origin(opt apps.WriteOptions) vip.Origin {
 		return vip.OriginAPI
 	}
 	return opt.Origin
-}
-
-// cloneSpec is a deep copy, so that a mutation that fails leaves nothing behind.
-func cloneSpec(s vip.Spec) (out vip.Spec, err error) {
-	b, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	return out, err
 }

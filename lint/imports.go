@@ -85,6 +85,9 @@ func Check(packages []Package) (violations []string) {
 			}
 		}
 		inTests := slices.Concat(may, testOnly, []string{name})
+		if matches("apps/*", name) {
+			inTests = append(inTests, "apps/*") // apps are tried together
+		}
 		for _, i := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.TestImports, p.XTestImports)))) {
 			if why := forbidden(name, i, inTests); why != "" {
 				violations = append(violations, fmt.Sprintf("%s imports %s in its tests: %s", name, strings.TrimPrefix(i, module), why))

@@ -57,6 +57,13 @@ type Snapshot struct {
 	graph    *graph
 }
 
+// SameNetwork reports whether both have the same switches, ports and links in use, whatever their hosts.
+func (s *Snapshot) SameNetwork(o *Snapshot) bool {
+	return s.graph == o.graph && slices.EqualFunc(s.switches, o.switches, func(a, b switchView) bool {
+		return a.dpid == b.dpid && slices.Equal(a.ports, b.ports)
+	})
+}
+
 type switchView struct {
 	dpid  flows.DPID
 	ports []Port // by number

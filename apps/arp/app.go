@@ -35,14 +35,16 @@ const (
 	prioClosed     = 50
 )
 
-// Desired is, for an address of VIPs, all that its VIPs share; for the base, the answers for live hosts.
+// Desired is, for an address of VIPs, all that its VIPs share; for a live host, the answers in its place.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	var with, without flows.State
 	switch {
 	case o.Kind == apps.OwnerAddress && o.Addr.Is4() && len(v.VIPsAt(o.Addr)) > 0:
 		with.Rules, without.Rules = address(o.Addr, true), address(o.Addr, false)
-	case o.Kind == apps.OwnerBase:
-		with.Rules = hosts(v)
+	case o.Kind == apps.OwnerHost:
+		if with.Rules = host(v, o.MAC); with.Rules == nil {
+			return nil
+		}
 	default:
 		return nil
 	}
@@ -85,24 +87,23 @@ func address(a netip.Addr, nicira bool) []flows.Rule {
 	return []flows.Rule{claimed, asked, echo, closed}
 }
 
-// hosts are the answers for live hosts, but not to their own probes and announcements, nor to announcements by others,
-// which may be claims: those go on as any ARP does.
-func hosts(v *apps.View) []flows.Rule {
+// host are the answers for a live host, but not to its own probes and announcements, nor to announcements by others, which
+// may be claims: those go on as any ARP does.
+func host(v *apps.View, m flows.MAC) []flows.Rule {
+	h, ok := v.Topo.Host(m)
+	if !ok || !h.Live {
+		return nil
+	}
 	goOn := []flows.Action{flows.Go(apps.TableForward), flows.Go(apps.TableCopy)}
 	var out []flows.Rule
-	for _, h := range v.Topo.Hosts() {
-		if !h.Live {
+	for _, a := range h.Addresses {
+		if !a.Is4() || len(v.VIPsAt(a)) > 0 {
 			continue
 		}
-		for _, a := range h.Addresses {
-			if !a.Is4() || len(v.VIPsAt(a)) > 0 {
-				continue
-			}
-			out = append(out,
-				rule(apps.TableNeighbour, prioAnnounced, arp().MAC(flows.EthSrc, h.MAC).Addr(flows.ARPTPA, a), goOn...),
-				rule(apps.TableNeighbour, prioAnnounced, arp().Addr(flows.ARPSPA, a).Addr(flows.ARPTPA, a), goOn...),
-				rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), answerARP(a, h.MAC)...))
-		}
+		out = append(out,
+			rule(apps.TableNeighbour, prioAnnounced, arp().MAC(flows.EthSrc, h.MAC).Addr(flows.ARPTPA, a), goOn...),
+			rule(apps.TableNeighbour, prioAnnounced, arp().Addr(flows.ARPSPA, a).Addr(flows.ARPTPA, a), goOn...),
+			rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), answerARP(a, h.MAC)...))
 	}
 	return out
 }

@@ -74,7 +74,11 @@ func TestDesired(t *testing.T) {
 		"VIP":       {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(100)}, addressRules},
 		"no VIP":    {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(99)}, ""},
 		"IPv6":      {apps.Owner{Kind: apps.OwnerAddress, Addr: netip.MustParseAddr("fd00::1")}, ""},
-		"base":      {apps.Owner{Kind: apps.OwnerBase}, hostRules},
+		"host":      {apps.Owner{Kind: apps.OwnerHost, MAC: mac(1)}, hostRules},
+		"not live":  {apps.Owner{Kind: apps.OwnerHost, MAC: mac(2)}, ""},
+		"with VIP":  {apps.Owner{Kind: apps.OwnerHost, MAC: mac(3)}, ""},
+		"no host":   {apps.Owner{Kind: apps.OwnerHost, MAC: mac(9)}, ""},
+		"base":      {apps.Owner{Kind: apps.OwnerBase}, ""},
 		"one VIP's": {apps.Owner{Kind: apps.OwnerVIP, VIP: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

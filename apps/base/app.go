@@ -43,22 +43,34 @@ func New(cfg Config) *App {
 // Name is "base".
 func (a *App) Name() string { return "base" }
 
-// Desired is the base of every connected switch.
+// Desired is the base of every connected switch, or what one host wants on each.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
-	if o.Kind != apps.OwnerBase {
-		return nil
+	switch o.Kind {
+	case apps.OwnerBase:
+		return each(v, func(b *builder) {
+			b.state.Meters = a.meters
+			b.classify()
+			b.source()
+			b.neighbour()
+			b.pass()
+			b.forward()
+			b.output()
+		})
+	case apps.OwnerHost:
+		if h, ok := v.Topo.Host(o.MAC); ok {
+			to := make(flows.Match, 0, 1).MAC(flows.EthDst, h.MAC)
+			return each(v, func(b *builder) { b.host(h, to) })
+		}
 	}
-	matches := destinations(v.Topo)
+	return nil
+}
+
+// each builds a state for every connected switch.
+func each(v *apps.View, build func(*builder)) map[flows.DPID]flows.State {
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, info := range v.Switches {
 		b := &builder{topo: v.Topo, dpid: d, nicira: info.Nicira}
-		b.state.Meters = a.meters
-		b.classify()
-		b.source()
-		b.neighbour()
-		b.pass()
-		b.forward(matches)
-		b.output(matches)
+		build(b)
 		out[d] = b.state
 	}
 	return out

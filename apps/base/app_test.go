@@ -131,6 +131,19 @@ table=80, priority=100,dl_dst=00:00:00:00:00:02 actions=output:1
 table=80, priority=0 actions=drop
 `
 
+// everything is the base and all hosts' rules.
+func everything(a *App, v *apps.View) map[flows.DPID]flows.State {
+	out := a.Desired(v, apps.Owner{Kind: apps.OwnerBase})
+	for _, h := range v.Topo.Hosts() {
+		for d, s := range a.Desired(v, apps.Owner{Kind: apps.OwnerHost, MAC: h.MAC}) {
+			all := out[d]
+			all.Append(s)
+			out[d] = all
+		}
+	}
+	return out
+}
+
 func TestDesired(t *testing.T) {
 	for name, c := range map[string]struct {
 		nicira bool
@@ -140,7 +153,7 @@ func TestDesired(t *testing.T) {
 		"plain OpenFlow": {false, plain},
 	} {
 		t.Run(name, func(t *testing.T) {
-			states := New(Config{Rates: map[uint32]uint32{apps.MeterOther: 7}}).Desired(view(c.nicira, 2, 9), apps.Owner{Kind: apps.OwnerBase})
+			states := everything(New(Config{Rates: map[uint32]uint32{apps.MeterOther: 7}}), view(c.nicira, 2, 9))
 			if len(states) != 2 {
 				t.Fatalf("states of %d switches, want 2", len(states))
 			}
@@ -151,6 +164,7 @@ func TestDesired(t *testing.T) {
 				}
 				got.Rules[i].Cookie = 0
 			}
+			got.Sort()
 			if diff := cmp.Diff(meters+c.want, got.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -161,7 +175,7 @@ func TestDesired(t *testing.T) {
 // All of the base that drops is named, as are the same rules when read back without their actions' slice.
 func TestDropReason(t *testing.T) {
 	for _, nicira := range []bool{true, false} {
-		for _, s := range New(Config{}).Desired(view(nicira, 1, 2, 3, 9), apps.Owner{Kind: apps.OwnerBase}) {
+		for _, s := range everything(New(Config{}), view(nicira, 1, 2, 3, 9)) {
 			for _, r := range s.Rules {
 				if reason, ok := DropReason(&r); ok != (len(r.Actions) == 0) || ok != (reason != "") {
 					t.Errorf("%s: %q, %t", r.String(), reason, ok)

@@ -56,14 +56,9 @@ func (b *builder) classify() {
 	b.rule(t, 0, nil)
 }
 
-// source is tables 1 to 3. A copy to the controller must not hold up the packet itself: a meter drops it from there on, so
+// source is tables 1 to 3, for senders that are not known. A copy to the controller must not hold up the packet itself: a meter drops it from there on, so
 // it goes on first and is copied last. A group undoes in between what was written to the packet.
 func (b *builder) source() {
-	for _, h := range b.topo.Hosts() {
-		if h.Live && h.At.DPID == b.dpid && b.topo.Kind(h.At) == topo.Edge {
-			b.rule(apps.TableSource, 100, inPort(h.At.No).MAC(flows.EthSrc, h.MAC), b.next(apps.TableKind))
-		}
-	}
 	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeARP), b.next(apps.TableNeighbour))
 	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeIPv4), b.next(apps.TableReply))
 	b.rule(apps.TableKind, 0, nil, b.next(apps.TableForward))

@@ -68,9 +68,13 @@ func (n *network) install(known, nicira bool) {
 	infos := map[flows.DPID]apps.SwitchInfo{1: {DPID: 1, Nicira: nicira}, 2: {DPID: 2, Nicira: nicira}}
 	a := netip.MustParseAddr(vipAddr)
 	v := apps.NewView(n.snapshot(known), infos, []*apps.VIP{{VIP: &vip.VIP{ID: 1, Address: a}}})
+	owners := []apps.Owner{{Kind: apps.OwnerBase}, {Kind: apps.OwnerAddress, Addr: a}}
+	for _, h := range v.Topo.Hosts() {
+		owners = append(owners, apps.Owner{Kind: apps.OwnerHost, MAC: h.MAC})
+	}
 	desired := make(map[flows.DPID]flows.State)
 	for _, app := range []apps.App{base.New(base.Config{Rates: map[uint32]uint32{apps.MeterOther: 10}}), arp.New()} {
-		for _, o := range []apps.Owner{{Kind: apps.OwnerBase}, {Kind: apps.OwnerAddress, Addr: a}} {
+		for _, o := range owners {
 			for d, s := range app.Desired(v, o) {
 				all := desired[d]
 				all.Append(s)

@@ -1,0 +1,36 @@
+package base
+
+import (
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// host are a host's rules: known as a sender at its port while it is live, and the way to it by its MAC, whether it is live
+// or not. to is the match on that MAC, which all switches share.
+func (b *builder) host(h *topo.Host, to flows.Match) {
+	edge := h.At.DPID == b.dpid && b.topo.Kind(h.At) == topo.Edge
+	if edge && h.Live {
+		b.rule(apps.TableSource, 100, inPort(h.At.No).MAC(flows.EthSrc, h.MAC), b.next(apps.TableKind))
+	}
+	if no, ok := b.topo.Toward(b.dpid, h); ok {
+		b.rule(apps.TableForward, prioHost, to, b.towards(no, h.At.DPID == b.dpid)...)
+	}
+	if edge && !b.nicira {
+		b.rule(apps.TableOutput, 100, to, flows.Output{Port: h.At.No})
+	}
+}
+
+// towards sends a packet out of a port: of a host here through the egress tables, of a link at once. A switch without
+// registers finds the port again in table 80 by eth_dst.
+func (b *builder) towards(no uint32, here bool) []flows.Action {
+	switch {
+	case !b.nicira && here:
+		return []flows.Action{b.next(apps.TableEgress)}
+	case !b.nicira:
+		return []flows.Action{flows.Output{Port: no}}
+	case here:
+		return []flows.Action{flows.SetNum(apps.RegOutput, uint64(no)), b.next(apps.TableEgress)}
+	}
+	return []flows.Action{flows.SetNum(apps.RegOutput, uint64(no)), b.next(apps.TableOutput)}
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// dirtyOwners are the owners whose desired state may differ between the views.
+func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
+	if old == nil {
+		return nil
+	}
+	var out []apps.Owner
+	addresses := map[netip.Addr]bool{} // whose set of VIPs has changed
+	for _, x := range deleted {
+		out = append(out, vipOwner(x))
+		addresses[x.Address] = true
+	}
+	for _, x := range v.VIPs {
+		prev := old.VIP(x.ID)
+		if prev == x {
+			continue
+		}
+		out = append(out, vipOwner(x.VIP))
+		if prev == nil {
+			addresses[x.Address] = true
+		}
+	}
+	for a := range addresses {
+		out = append(out, addressOwner(a))
+		if h, ok := v.Topo.HostAt(a); ok {
+			out = append(out, hostOwner(h))
+		}
+	}
+	if old.Topo == v.Topo {
+		return out
+	}
+	rewired := !v.Topo.SameNetwork(old.Topo)
+	if rewired {
+		out = append(out, apps.Owner{Kind: apps.OwnerBase})
+	}
+	return appendHosts(out, old.Topo.Hosts(), v.Topo.Hosts(), rewired)
+}
+
+// appendHosts adds the hosts that differ between two lists in the order of their MACs, or all of them.
+func appendHosts(out []apps.Owner, old, now []*topo.Host, all bool) []apps.Owner {
+	for len(old) > 0 || len(now) > 0 {
+		switch c := compareHosts(old, now); {
+		case c < 0:
+			out = append(out, hostOwner(old[0]))
+			old = old[1:]
+		case c > 0:
+			out = append(out, hostOwner(now[0]))
+			now = now[1:]
+		default:
+			if all || old[0] != now[0] {
+				out = append(out, hostOwner(now[0]))
+			}
+			old, now = old[1:], now[1:]
+		}
+	}
+	return out
+}
+
+// compareHosts orders the first hosts of two lists, of which one at least has some; an empty list comes last.
+func compareHosts(a, b []*topo.Host) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	}
+	return bytes.Compare(a[0].MAC[:], b[0].MAC[:])
+}
+
+// allOwners is everyone who may want something of a switch.
+func allOwners(v *apps.View) []apps.Owner {
+	out := []apps.Owner{{Kind: apps.OwnerBase}}
+	for _, h := range v.Topo.Hosts() {
+		out = append(out, hostOwner(h))
+	}
+	addresses := map[netip.Addr]bool{}
+	for _, x := range v.VIPs {
+		out = append(out, vipOwner(x.VIP))
+		if !addresses[x.Address] {
+			addresses[x.Address] = true
+			out = append(out, addressOwner(x.Address))
+		}
+	}
+	return out
+}
+
+func vipOwner(x *vip.VIP) apps.Owner       { return apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID} }
+func addressOwner(a netip.Addr) apps.Owner { return apps.Owner{Kind: apps.OwnerAddress, Addr: a} }
+func hostOwner(h *topo.Host) apps.Owner    { return apps.Owner{Kind: apps.OwnerHost, MAC: h.MAC} }

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// What changes in a view makes its own owners dirty, and no others.
+func TestDirtyOwners(t *testing.T) {
+	now := time.Unix(1, 0)
+	at := func(no uint32) topo.PortID { return topo.PortID{DPID: 1, No: no} }
+	mac := func(n byte) flows.MAC { return flows.MAC{0, 0, 0, 0, 0, n} }
+	net := topo.New(now, topo.Config{}, topo.Saved{
+		Ports: []topo.SavedPort{{PortID: at(1), Kind: topo.Edge}, {PortID: at(2), Kind: topo.Edge}},
+		Hosts: []topo.SavedHost{{MAC: mac(1), At: at(1), Live: true, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.100")}}},
+	})
+	net.SwitchUp(now, 1, []topo.Port{{No: 1, Up: true}, {No: 2, Up: true}})
+	x := &apps.VIP{VIP: &vip.VIP{ID: 1, Address: netip.MustParseAddr("10.0.0.100")}}
+	y := &apps.VIP{VIP: &vip.VIP{ID: 2, Address: netip.MustParseAddr("10.0.0.101")}}
+	view := func(vips ...*apps.VIP) *apps.View { return apps.NewView(net.Snapshot(), nil, vips) }
+
+	a := view(x)
+	net.Sighting(now, topo.Sighting{At: at(2), MAC: mac(2)})
+	b := view(x)
+	net.PortStatus(now, 1, topo.Port{No: 2, Up: false}, false)
+	c := view(x)
+	changed := *x
+	for _, tt := range []struct {
+		name    string
+		old, v  *apps.View
+		deleted []*vip.VIP
+		want    []string
+	}{
+		{"first view", nil, a, nil, nil},
+		{"nothing", a, a, nil, nil},
+		{"a host has come", a, b, nil, []string{"host 00:00:00:00:00:02"}},
+		{"a host has gone", b, a, nil, []string{"host 00:00:00:00:00:02"}},
+		{"a port has gone down", b, c, nil, []string{"base", "host 00:00:00:00:00:01", "host 00:00:00:00:00:02"}},
+		{"a VIP has changed", a, apps.NewView(a.Topo, nil, []*apps.VIP{&changed}), nil, []string{"vip 1"}},
+		{"a VIP has come", a, apps.NewView(a.Topo, nil, []*apps.VIP{x, y}), nil, []string{"address 10.0.0.101", "vip 2"}},
+		{"a VIP has gone from a host's address", a, apps.NewView(a.Topo, nil, nil), []*vip.VIP{x.VIP},
+			[]string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},
+	} {
+		var got []string
+		for _, o := range dirtyOwners(tt.old, tt.v, tt.deleted) {
+			got = append(got, fmt.Sprint(o))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
