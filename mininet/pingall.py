@@ -39,6 +39,8 @@ def ping_all(hosts):
 
 def check(name):
     """Build one topology and ping; return how many pings were sent."""
+    if name not in TOPOLOGIES:
+        raise RuntimeError("%s: no topology, they are %s" % (name, ", ".join(TOPOLOGIES)))
     net = evenflow.network(TOPOLOGIES[name]())
     try:
         net.start()
