@@ -56,7 +56,7 @@ func (sw *Switch) transact(j job) error {
 			}
 		}
 	}
-	refusals, err := sw.settle(states, j.all)
+	refusals, err := sw.settle(states, j.all, nil)
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,13 @@ func (sw *Switch) tell(err error) {
 	sw.log().WithError(err).Error("desired state refused")
 }
 
-// settle carries out what these owners want. When something is refused its owner's change is left out, or undone as far as
-// it had been made, and the rest is tried again; refusals says who was refused and why.
+// settle carries out what these owners want. When something is refused its owner's change is left out, or undone as far
+// as it had been made, and the rest is tried again; refusals says who was refused and why.
 func (sw *Switch) settle(states []OwnerState, leftovers bool) (refusals map[Owner]error, err error) {
 	d := &sw.desired
 	refusals = map[Owner]error{}
 	spare := map[key]bool{} // what stays though nobody has it
 	left := slices.Clone(states)
-	var made []op
 	for synced := false; ; {
 		ops, bad := d.plan(left, leftovers, spare)
 		if len(bad) == 0 {
@@ -95,7 +94,7 @@ func (sw *Switch) settle(states []OwnerState, leftovers bool) (refusals map[Owne
 			}
 			made = append(made, out.made...)
 			if out.whole != nil && len(left) > 1 {
-				return sw.settleEach(left, leftovers, refusals)
+				return sw.settleEach(left, leftovers, made, refusals)
 			}
 			if out.whole == nil && len(out.failed) == 0 {
 				return refusals, nil
@@ -127,7 +126,7 @@ func (sw *Switch) settle(states []OwnerState, leftovers bool) (refusals map[Owne
 }
 
 // settleEach is settle for a switch that does not say what it refuses: one owner after the other.
-func (sw *Switch) settleEach(states []OwnerState, leftovers bool, refusals map[Owner]error) (map[Owner]error, error) {
+func (sw *Switch) settleEach(states []OwnerState, leftovers bool, made []op, refusals map[Owner]error) (map[Owner]error, error) {
 	steps := make([][]OwnerState, 0, len(states)+1)
 	for i := range states {
 		steps = append(steps, states[i:i+1])
@@ -136,7 +135,7 @@ func (sw *Switch) settleEach(states []OwnerState, leftovers bool, refusals map[O
 		steps = append(steps, nil)
 	}
 	for i, step := range steps {
-		more, err := sw.settle(step, leftovers && i == len(states))
+		more, err := sw.settle(step, leftovers && i == len(states), slices.Clone(made))
 		if err != nil {
 			return nil, err
 		}
@@ -151,8 +150,8 @@ func (sw *Switch) settleEach(states []OwnerState, leftovers bool, refusals map[O
 func (sw *Switch) undo(made []op, owner Owner) error {
 	var back []op
 	for _, p := range slices.Backward(made) {
-		now := sw.desired.held.objects[p.key]
-		if p.owner == owner && now.object == p.after {
+		now := sw.desired.held.objects[p.key].object
+		if p.owner == owner && (now == p.after || !now.none() && !p.after.none() && now.same(p.after, sw.info.Version)) {
 			back = append(back, p.inverse())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -265,3 +266,7 @@ func mustBe(t *testing.T, err, target error) {
 }
 
 func flowsStats(packets uint64) flows.Stats { return flows.Stats{Packets: packets} }
+
+func last(list []string) string { return list[len(list)-1] }
+
+func text(n uint64) string { return strconv.FormatUint(n, 10) }
