@@ -78,8 +78,8 @@ func (sw *Switch) tell(err error) {
 }
 
 // settle carries out what these owners want. When something is refused its owner's change is left out, or undone as far
-// as it had been made, and the rest is tried again; refusals says who was refused and why.
-func (sw *Switch) settle(states []OwnerState, leftovers bool) (refusals map[Owner]error, err error) {
+// as it had been made (made is what has been so far), and the rest is tried again. refusals says who was refused and why.
+func (sw *Switch) settle(states []OwnerState, leftovers bool, made []op) (refusals map[Owner]error, err error) {
 	d := &sw.desired
 	refusals = map[Owner]error{}
 	spare := map[key]bool{} // what stays though nobody has it
