@@ -108,13 +108,21 @@ func setTo(actions []flows.Action, f flows.Field) (v flows.Value, ok bool) {
 }
 
 // adopt enters one connection of switch d; false if it is not one of that switch.
+//
+// A client that has moved may have left a pair behind. Of two switches the one with the newer pair has the connection.
 func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.InstalledRule)) bool {
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
 	t := p.target(found.target.id)
+	since := s.app.now() - found.age()
 	e, known := sh.conns[k]
+	if old := p.target(e.backend); known && e.dpid != d && old != nil && since > max(e.since, e.added) {
+		s.leave(p, old, k, e.dpid, new(scratch))
+		s.end(sh, p, old, k)
+		known = false
+	}
 	stale := sh.closed || t == nil || t.cut || known && (e.dpid != d || e.backend != t.id)
 	if !stale && !known {
 		stale = !s.app.tuples.claim(p.answer(t, k), tupleOwner{s.id, k.vport, t.addr == k.client})
@@ -127,29 +135,36 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 		}
 		return false
 	}
-	e.missing, e.sampled, e.idle = 0, false, p.idle
-	var age uint32
-	for i, r := range found.rules {
-		if r == nil {
-			e.missing |= forward << i
-			continue
-		}
-		age = max(age, r.DurationSec)
-		if r.IdleTimeout != 0 {
-			e.idle = min(e.idle, r.IdleTimeout)
-		}
-	}
-	if fwd := found.rules[0]; fwd != nil && (e.missing != 0 || outdated(t, fwd)) {
+	if fwd := found.rules[0]; fwd != nil && (found.rules[1] == nil || outdated(t, fwd)) {
 		drop(fwd)
 	}
-	if known {
-		sh.conns[k] = e
-		return true
+	if !known {
+		e = entry{dpid: d, backend: t.id, since: since}
+		s.size.Add(1)
+		s.enter(sh, t, k, e)
 	}
-	e.dpid, e.backend, e.since = d, t.id, s.app.now()-age
-	s.size.Add(1)
-	s.enter(sh, t, k, e)
+	e.missing, e.rested, e.sampled, e.idle = found.missing(), 0, 0, p.idle
+	sh.conns[k] = e
 	return true
+}
+
+// age is how many seconds ago the pair was made.
+func (p *pair) age() (age uint32) {
+	for _, r := range p.rules {
+		if r != nil {
+			age = max(age, r.DurationSec)
+		}
+	}
+	return age
+}
+
+func (p *pair) missing() (h halves) {
+	for i, r := range p.rules {
+		if r == nil {
+			h |= forward << i
+		}
+	}
+	return h
 }
 
 // outdated reports whether a forward rule leads to where the backend is no more.

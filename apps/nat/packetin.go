@@ -129,7 +129,7 @@ func (s *service) resume(sh *shard, p *plan, t *target, k key, e *entry, in *app
 	if syn {
 		e.isn, e.begun = in.Frame.Seq, true
 	}
-	e.missing, e.sampled, e.idle = 0, false, p.idle
+	e.missing, e.rested, e.sampled, e.idle = 0, 0, 0, p.idle
 	sh.conns[k] = *e
 	return true
 }

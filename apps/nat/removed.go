@@ -86,6 +86,7 @@ func (c *locked) add(h halves, idle uint16) {
 	if r := c.x.whole(c.p, c.t, c.k, h, c.nicira, idle); r != nil {
 		c.out.Add(r)
 		c.e.missing &^= h
+		c.e.rested &^= h
 	}
 }
 
@@ -143,23 +144,29 @@ func (a *App) RuleStats(v *apps.View, d flows.DPID, r *flows.Rule, st flows.Stat
 			c.e.missing |= h
 			c.end()
 			return
-		case c.t.cut || !c.busy(st):
+		case c.t.cut || !c.busy(h, st):
 			c.end()
 			return
 		}
 		c.add(lost, c.e.idle)
+		c.e.rested |= lost
 		c.keep()
 	})
 }
 
-// busy reports whether a half has had a packet since the other's last one. One without any packet has been put back since its
-// own last one. A switch that does not say how long a rule has been idle is asked twice, an idle timeout apart, and its
-// packets are compared.
-func (c *locked) busy(st flows.Stats) bool {
-	if st.HasIdle {
-		return st.Packets > 0 && st.IdleSec+idleSlack < uint32(c.e.idle)
+// busy reports whether the half h has had a packet since the other's last one. A half that was put back after it had been
+// idle has been so all the time, though the switch counts from then on; else the halves of a connection that is over would
+// put back each other for ever.
+//
+// A switch that does not say how long a rule has been idle is asked twice, an idle timeout apart, and its packets are compared.
+func (c *locked) busy(h halves, st flows.Stats) bool {
+	if st.Packets == 0 && c.e.rested&h != 0 {
+		return false
 	}
-	last, sampled := c.e.sample, c.e.sampled
-	c.e.sample, c.e.sampled = uint32(st.Packets), true
-	return st.Packets > 0 && (!sampled || last != c.e.sample)
+	if st.HasIdle {
+		return st.IdleSec+idleSlack < uint32(c.e.idle)
+	}
+	last, again := c.e.sample, c.e.sampled == h
+	c.e.sample, c.e.sampled = uint32(st.Packets), h
+	return !again || last != c.e.sample
 }

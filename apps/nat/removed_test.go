@@ -57,8 +57,6 @@ func TestBothHalvesIdle(t *testing.T) {
 	}
 }
 
-// A half that was put back has been idle since then at least, though the switch counts from then on; else both halves of a
-// connection that is over would put back each other for ever.
 func TestAHalfPutBackIsNotBusyUntilItHasAPacket(t *testing.T) {
 	for _, hasIdle := range []bool{true, false} {
 		r := newRig(t, newVIP(1))

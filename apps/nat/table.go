@@ -25,13 +25,14 @@ type entry struct {
 	dpid    flows.DPID // the edge that has its pair
 	backend uint32
 	isn     uint32 // sequence number of its SYN, if begun
-	sample  uint32 // packets of the half last asked for, see sampled
+	sample  uint32 // packets of the half sampled
 	since   uint32 // Unix time in seconds
 	added   uint32 // Unix time in seconds at which a packet-in last added the pair
 	idle    uint16 // timeout that the half last removed had
 	missing halves // rules that are not in the switch
-	sampled bool
-	begun   bool // its SYN has been seen; it is not adopted
+	rested  halves // rules put back after they had been idle, not counting from then on
+	sampled halves // half last asked for without an answer in seconds
+	begun   bool   // its SYN has been seen; it is not adopted
 }
 
 type shard struct {
