@@ -162,9 +162,12 @@ const (
 	RemovedOther  RemovedReason = 255
 )
 
-// Only is the view with one switch alone: what owners want there is computed without the others.
-func (v *View) Only(d flows.DPID) *View {
+// Only is the view with some of its switches: what owners want there is computed without the others.
+func (v *View) Only(switches ...flows.DPID) *View {
 	w := *v
-	w.Switches = map[flows.DPID]SwitchInfo{d: v.Switches[d]}
+	w.Switches = make(map[flows.DPID]SwitchInfo, len(switches))
+	for _, d := range switches {
+		w.Switches[d] = v.Switches[d]
+	}
 	return &w
 }

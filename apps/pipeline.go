@@ -56,9 +56,10 @@ const (
 	RateVIPReject = 100
 )
 
-// Cookie layout: 0xEF, kind, class, 0 (8 bits each), owner (32 bits).
+// Cookie layout: 0xEF, kind, class, note (8 bits each), owner (32 bits). The only note is 1, for rules made to drop.
 const (
 	cookieTag  = uint64(0xEF) << 56
+	cookieDrop = uint64(1) << 32
 	CookieMask = uint64(0xFF) << 56 // selects our rules
 )
 
@@ -86,6 +87,12 @@ const (
 func Cookie(k Kind, c Class, id vip.ID) uint64 {
 	return cookieTag | uint64(k)<<48 | uint64(c)<<40 | uint64(id)
 }
+
+// Drop marks the cookie of a rule that is made to drop, so that the counters of all such rules can be read apart from the rest.
+func Drop(cookie uint64) uint64 { return cookie | cookieDrop }
+
+// DropCookies are the cookie and mask that select all rules made to drop.
+func DropCookies() (cookie, mask uint64) { return cookieTag | cookieDrop, CookieMask | cookieDrop }
 
 // SplitCookie is the reverse of Cookie; ok is false for a cookie that is not ours.
 func SplitCookie(cookie uint64) (k Kind, c Class, id vip.ID, ok bool) {

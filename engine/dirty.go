@@ -16,6 +16,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	}
 	var out []apps.Owner
 	addresses := map[netip.Addr]bool{} // whose set of VIPs has changed
+	again := map[netip.Addr]bool{}     // nothing new, but what a switch has refused is tried again with each write
 	for _, x := range deleted {
 		out = append(out, vipOwner(x))
 		addresses[x.Address] = true
@@ -28,6 +29,13 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		out = append(out, vipOwner(x.VIP))
 		if prev == nil {
 			addresses[x.Address] = true
+		} else if prev.VIP != x.VIP {
+			again[x.Address] = true
+		}
+	}
+	for a := range again {
+		if !addresses[a] {
+			out = append(out, addressOwner(a))
 		}
 	}
 	for a := range addresses {

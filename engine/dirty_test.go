@@ -34,6 +34,8 @@ func TestDirtyOwners(t *testing.T) {
 	b := view(x)
 	net.PortStatus(now, 1, topo.Port{No: 2, Up: false}, false)
 	c := view(x)
+	written := *x
+	written.VIP = &vip.VIP{ID: 1, Version: 2, Address: x.Address}
 	changed := *x
 	for _, tt := range []struct {
 		name    string
@@ -46,7 +48,8 @@ func TestDirtyOwners(t *testing.T) {
 		{"a host has come", a, b, nil, []string{"host 00:00:00:00:00:02"}},
 		{"a host has gone", b, a, nil, []string{"host 00:00:00:00:00:02"}},
 		{"a port has gone down", b, c, nil, []string{"base", "host 00:00:00:00:00:01", "host 00:00:00:00:00:02"}},
-		{"a VIP has changed", a, apps.NewView(a.Topo, nil, []*apps.VIP{&changed}), nil, []string{"vip 1"}},
+		{"a VIP was written", a, apps.NewView(a.Topo, nil, []*apps.VIP{&written}), nil, []string{"address 10.0.0.100", "vip 1"}},
+		{"a VIP's backend has changed", a, apps.NewView(a.Topo, nil, []*apps.VIP{&changed}), nil, []string{"vip 1"}},
 		{"a VIP has come", a, apps.NewView(a.Topo, nil, []*apps.VIP{x, y}), nil, []string{"address 10.0.0.101", "vip 2"}},
 		{"a VIP has gone from a host's address", a, apps.NewView(a.Topo, nil, nil), []*vip.VIP{x.VIP},
 			[]string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},

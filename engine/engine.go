@@ -32,7 +32,8 @@ type Config struct {
 	Topo       topo.Config       // Key is taken from the store
 	Store      store.Store
 	Apps       []Mount
-	FileVIPs   []vip.Spec // of the configuration file; nil: there is no file, the VIPs of an earlier one stay
+	FileVIPs   []vip.Spec                       // of the configuration file; nil: there is no file, the VIPs of an earlier one stay
+	DropReason func(*flows.Rule) (string, bool) // names a rule made to drop; nil: none is named
 	Log        logrus.FieldLogger
 	Now        func() time.Time // the clock; nil: time.Now
 }
@@ -55,6 +56,7 @@ type Engine struct {
 	sessions atomic.Pointer[map[*controller.Switch]*session]
 	status   *status
 	ports    *portRates
+	drops    *dropCounts
 
 	// The loop's own.
 	model    *model
@@ -72,7 +74,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}), events: newEventLog(),
-		status: newStatus(), ports: newPortRates(), switches: map[flows.DPID]*session{},
+		status: newStatus(), ports: newPortRates(), drops: newDropCounts(), switches: map[flows.DPID]*session{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
 	for _, m := range cfg.Apps {
@@ -112,15 +114,15 @@ func ruleKind(cookie uint64) controller.RuleKind {
 
 // Run listens for switches and turns the loop until ctx ends. It returns nil after a clean stop.
 func (e *Engine) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return e.ctl.Run(ctx) })
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.ctl.Run(gctx) })
 	g.Go(func() error {
 		defer close(e.stopped)
-		return e.loop(ctx)
+		return e.loop(gctx)
 	})
-	g.Go(func() error { return e.pollPorts(ctx) })
+	g.Go(func() error { return e.poll(gctx) })
 	err := g.Wait()
-	if errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"github.com/evenflow/evenflow/openflow"
 	"github.com/evenflow/evenflow/topo"
 )
-
-const pollInterval = time.Second
 
 // portRates keeps each port's last counters and its rates over the last interval.
 type portRates struct {
@@ -55,52 +52,6 @@ func (p *portRates) forget(d flows.DPID) {
 		if id.DPID == d {
 			delete(p.ports, id)
 		}
-	}
-}
-
-// pollPorts reads the counters of every switch's ports, spread over the interval; a slow switch delays itself alone.
-func (e *Engine) pollPorts(ctx context.Context) error {
-	var busy sync.Map
-	for {
-		switches := e.ctl.Switches()
-		pause := pollInterval / time.Duration(max(len(switches), 1))
-		for _, sw := range switches {
-			if _, running := busy.LoadOrStore(sw, true); !running {
-				go func() {
-					defer busy.Delete(sw)
-					e.pollSwitch(ctx, sw)
-				}()
-			}
-			if !wait(ctx, pause) {
-				return ctx.Err()
-			}
-		}
-		if len(switches) == 0 && !wait(ctx, pollInterval) {
-			return ctx.Err()
-		}
-	}
-}
-
-func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch) {
-	ctx, cancel := context.WithTimeout(ctx, 10*pollInterval)
-	defer cancel()
-	stats, err := sw.PortStats(ctx)
-	if err != nil {
-		e.log.WithError(err).WithField("dpid", sw.Info().DPID).Debug("port counters not read")
-		return
-	}
-	e.ports.note(sw.Info().DPID, e.cfg.Now(), stats)
-}
-
-// wait sleeps for d; false: ctx has ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -49,15 +50,20 @@ func (e *Engine) settledRead(x *vip.VIP) vip.Read {
 }
 
 // WaitVIP returns when every connected switch has confirmed the VIP's version or a later one. When ctx ends first or a switch
-// refuses, the read says in status.applied which has not, and the error says so too.
+// refuses, the read says in status.applied which has not, and the error says so too. For a VIP that has been deleted it
+// returns apps.ErrNotFound when every connected switch has let go of it.
 func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error) {
 	for {
 		e.status.mu.Lock()
-		changed := e.status.changed
+		changed, leaving := e.status.changed, e.status.leaving[name]
+		here := leaving != nil && !e.status.left(leaving)
 		e.status.mu.Unlock()
 		x, err := e.find(name)
-		if err != nil {
+		switch {
+		case err != nil && !here:
 			return vip.Read{}, err
+		case err != nil:
+			x, version = &apps.VIP{VIP: leaving}, math.MaxUint64 // never confirmed: it is waited for until it has left
 		}
 		applied, all := e.status.appliedTo(x, e.connected(), version)
 		if all && x.Version >= version {

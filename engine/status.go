@@ -17,7 +17,8 @@ type status struct {
 	acks     map[flows.DPID]map[apps.Owner]*ack
 	backends map[backendKey]since
 	known    map[flows.DPID]*knownSwitch
-	changed  chan struct{} // closed at the next confirmation
+	leaving  map[string]*vip.VIP // deleted VIPs by name, until every connected switch has let go of them
+	changed  chan struct{}       // closed at the next confirmation
 }
 
 // ack is an owner's state on a switch: what was sent last, and whether it is confirmed.
@@ -26,6 +27,7 @@ type ack struct {
 	version uint64 // the VIP's version that it was made of
 	done    uint64 // the newest VIP version confirmed
 	pending bool
+	gone    bool // the owner is no more: when this is confirmed the ack goes too
 	err     string
 }
 
@@ -51,7 +53,7 @@ type knownSwitch struct {
 func newStatus() *status {
 	return &status{
 		acks: map[flows.DPID]map[apps.Owner]*ack{}, backends: map[backendKey]since{},
-		known: map[flows.DPID]*knownSwitch{}, changed: make(chan struct{}),
+		known: map[flows.DPID]*knownSwitch{}, leaving: map[string]*vip.VIP{}, changed: make(chan struct{}),
 	}
 }
 
@@ -75,10 +77,15 @@ func (s *status) sent(d flows.DPID, o apps.Owner, v *apps.View) uint64 {
 		m[o] = a
 	}
 	a.sent, a.pending = s.seq, true
-	if o.Kind == apps.OwnerVIP {
+	switch o.Kind {
+	case apps.OwnerVIP:
 		if x := v.VIP(o.VIP); x != nil {
 			a.version = x.Version
+		} else {
+			a.gone = true
 		}
+	case apps.OwnerAddress:
+		a.gone = len(v.VIPsAt(o.Addr)) == 0
 	}
 	return s.seq
 }
@@ -104,6 +111,9 @@ func (s *status) applied(d flows.DPID, o apps.Owner, seq uint64, err error) (rea
 	}
 	failed = text != "" && text != a.err
 	a.err = text
+	if a.gone && err == nil {
+		delete(s.acks[d], o)
+	}
 	if k := s.known[d]; k != nil && o.Kind == apps.OwnerBase && err == nil && !k.ready {
 		k.ready, ready = true, true
 	}
@@ -134,7 +144,7 @@ func (s *status) detached(d flows.DPID, now time.Time, reason string) {
 	s.wake()
 }
 
-// forget drops what is known of a VIP that has gone.
+// forget drops what is known of a VIP that has been deleted.
 func (s *status) forget(x *vip.VIP) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,6 +153,25 @@ func (s *status) forget(x *vip.VIP) {
 			delete(s.backends, k)
 		}
 	}
+	for name, y := range s.leaving {
+		if s.left(y) {
+			delete(s.leaving, name)
+		}
+	}
+	s.leaving[x.Spec.Name] = x
+}
+
+// left reports whether every connected switch has let go of a deleted VIP. The caller holds mu.
+func (s *status) left(x *vip.VIP) bool {
+	for _, m := range s.acks {
+		if m[vipOwner(x)] != nil {
+			return false
+		}
+		if a := m[addressOwner(x.Address)]; a != nil && a.pending {
+			return false
+		}
+	}
+	return true
 }
 
 // appliedTo says what each connected switch has confirmed of a VIP, and whether all have confirmed at least version. A VIP
@@ -153,18 +182,26 @@ func (s *status) appliedTo(x *apps.VIP, switches []flows.DPID, version uint64) (
 	all = true
 	for _, d := range switches {
 		r := vip.Applied{DPID: d}
-		own, address := s.acks[d][apps.Owner{Kind: apps.OwnerVIP, VIP: x.ID}], s.acks[d][apps.Owner{Kind: apps.OwnerAddress, Addr: x.Address}]
+		own, address := s.acks[d][vipOwner(x.VIP)], s.acks[d][addressOwner(x.Address)]
 		ok := own != nil && address != nil && own.err == "" && address.err == "" && !address.pending && own.done >= version
 		if own != nil {
-			r.Version, r.Error = own.done, own.err
+			r.Version, r.Error = own.done, own.refusal()
 		}
 		if address != nil && r.Error == "" {
-			r.Error = address.err
+			r.Error = address.refusal()
 		}
 		all = all && ok
 		out = append(out, r)
 	}
 	return out, all
+}
+
+// refusal is the switch's last word if it was a refusal; "" while something newer is on its way.
+func (a *ack) refusal() string {
+	if a.pending {
+		return ""
+	}
+	return a.err
 }
 
 // refused reports whether a switch's last answer for the VIP was a refusal.

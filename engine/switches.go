@@ -30,7 +30,7 @@ func (e *Engine) Switches() []apps.SwitchStatus {
 func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 	e.status.mu.Lock()
 	k, ok := e.status.known[d]
-	s := apps.SwitchStatus{DPID: d, Drops: []apps.DropCounter{}, Warnings: []string{}}
+	s := apps.SwitchStatus{DPID: d, Drops: e.drops.of(d), Warnings: []string{}}
 	if ok {
 		s.Connected, s.Ready, s.Since, s.Error = k.connected, k.ready, k.at, k.err
 	}

@@ -56,8 +56,10 @@ func sameBackend(a, b apps.Backend) bool {
 
 // push hands the controller what the dirty owners want of each switch, and everything to switches that have just come.
 func (e *Engine) push(v *apps.View, dirty []apps.Owner) {
-	for d := range e.settled.attached {
-		if e.switches[d] == nil {
+	stayed := make([]flows.DPID, 0, len(v.Switches))
+	for d := range v.Switches {
+		if !e.settled.attached[d] {
+			stayed = append(stayed, d)
 			continue
 		}
 		e.ctl.Replace(d, e.desired(v.Only(d), allOwners(v))[d])
@@ -65,10 +67,8 @@ func (e *Engine) push(v *apps.View, dirty []apps.Owner) {
 	if len(dirty) == 0 {
 		return
 	}
-	for d, states := range e.desired(v, dirty) {
-		if !e.settled.attached[d] {
-			e.ctl.Update(d, states)
-		}
+	for d, states := range e.desired(v.Only(stayed...), dirty) {
+		e.ctl.Update(d, states)
 	}
 }
 

@@ -85,8 +85,11 @@ type builder struct {
 }
 
 func (b *builder) rule(table uint8, priority uint16, m flows.Match, actions ...flows.Action) {
-	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority,
-		Cookie: apps.Cookie(apps.KindDesired, apps.ClassBase, 0), Match: m, Actions: actions})
+	cookie := apps.Cookie(apps.KindDesired, apps.ClassBase, 0)
+	if len(actions) == 0 {
+		cookie = apps.Drop(cookie)
+	}
+	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
 }
 
 // next continues in a table.

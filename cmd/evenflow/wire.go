@@ -36,7 +36,8 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 			{Class: apps.ClassARP, App: arp.New()},
 			{Class: apps.ClassNAT, App: nat.New(nat.Config{})},
 		},
-		Log: log,
+		DropReason: base.DropReason,
+		Log:        log,
 	}
 	if s.fromFile {
 		cfg.FileVIPs = s.VIPs

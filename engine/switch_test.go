@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/arp"
+	"github.com/evenflow/evenflow/apps/base"
+	"github.com/evenflow/evenflow/apps/nat"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/controller/controllertest"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+	"github.com/evenflow/evenflow/store"
+)
+
+// withSwitch runs an engine with the real apps, and connects a switch in memory to it.
+func withSwitch(t *testing.T, st store.Store, fake *controllertest.Switch) (*Engine, context.Context) {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	path := "unix:" + t.TempDir() + "/of"
+	e, err := New(Config{Store: st, Log: log, DropReason: base.DropReason, Controller: controller.Config{Listen: []string{path}}, Apps: []Mount{
+		{apps.ClassBase, base.New(base.Config{})}, {apps.ClassARP, arp.New()}, {apps.ClassNAT, nat.New(nat.Config{})}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	done := make(chan error)
+	go func() { done <- e.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	<-e.ctl.Listening()
+	go fake.Dial(ctx, "unix", strings.TrimPrefix(path, "unix:"))
+	for since := uint64(0); ; {
+		changed := e.EventsChanged()
+		for _, ev := range e.Events(since, 100) {
+			if since = ev.ID; strings.HasPrefix(ev.Message, "ready") {
+				return e, ctx
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("the switch does not become ready: %+v", e.Switches())
+		}
+	}
+}
+
+func TestWaitForSwitches(t *testing.T) {
+	fake := controllertest.NewSwitch(1, controllertest.Ports(1, 2))
+	e, ctx := withSwitch(t, store.Memory(), fake)
+	r, err := e.CreateVIP(ctx, spec("web", "10.0.0.100", "b1=10.0.0.1"), apps.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = e.WaitVIP(ctx, "web", r.Version); err != nil || r.Status.Applied[0].Version != 1 {
+		t.Fatalf("wait: %+v, %v", r.Status, err)
+	}
+	if dump := fake.Dump(); !strings.Contains(dump, "tcp,nw_dst=10.0.0.100,tp_dst=80") || !strings.Contains(dump, "arp_tpa=10.0.0.100") {
+		t.Errorf("confirmed, but the switch holds\n%s", dump)
+	}
+	if err := e.DeleteVIP(ctx, "web", apps.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.WaitVIP(ctx, "web", r.Version+1); !errors.Is(err, apps.ErrNotFound) {
+		t.Fatalf("wait for the end of a VIP: %v", err)
+	}
+	if dump := fake.Dump(); strings.Contains(dump, "10.0.0.100") {
+		t.Errorf("the end is confirmed, but the switch holds\n%s", dump)
+	}
+}
+
+// A refusal reaches the VIP's status and who waits, names the rule, and is over with the write that mends it.
+func TestRefusal(t *testing.T) {
+	fake := controllertest.NewSwitch(1, controllertest.Ports(1, 2))
+	e, ctx := withSwitch(t, store.Memory(), fake)
+	fake.Intercept(func(m controllertest.Message) (v controllertest.Verdict) {
+		if m.Type == openflow.TypeFlowMod && strings.Contains(m.String(), "10.0.0.100") {
+			v.Refuse = &openflow.Error{Type: openflow.ErrFlowModFailed, Code: 1}
+		}
+		return v
+	})
+	r, err := e.CreateVIP(ctx, spec("web", "10.0.0.100", "b1=10.0.0.1"), apps.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err = e.WaitVIP(ctx, "web", r.Version)
+	if !errors.Is(err, apps.ErrRefused) || !strings.Contains(r.Status.Applied[0].Error, "nw_dst=10.0.0.100") {
+		t.Fatalf("refused by the switch: %v, %+v", err, r.Status)
+	}
+	fake.Intercept(nil)
+	r, err = e.UpdateVIP(ctx, "web", apps.WriteOptions{}, func(s *vip.Spec) error { s.Scheduler = "round-robin"; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = e.WaitVIP(ctx, "web", r.Version); err != nil || r.Status.Applied[0].Error != "" {
+		t.Errorf("after the refusals have ended: %v, %+v", err, r.Status)
+	}
+}
+
+// A restart with nothing changed sends no modification.
+func TestRestartSendsNothing(t *testing.T) {
+	for name, options := range map[string][]controllertest.Option{
+		"OpenFlow 1.5": nil,
+		"OpenFlow 1.3": {controllertest.Versions(openflow.V13)},
+		"plain":        {controllertest.Versions(openflow.V13), controllertest.Plain()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := store.Memory()
+			fake := controllertest.NewSwitch(1, append(options, controllertest.Ports(1, 2))...)
+			var before string
+			t.Run("first", func(t *testing.T) {
+				e, ctx := withSwitch(t, st, fake)
+				r, err := e.CreateVIP(ctx, spec("web", "10.0.0.100", "b1=10.0.0.1"), apps.WriteOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := e.WaitVIP(ctx, "web", r.Version); err != nil {
+					t.Fatal(err)
+				}
+				if err := fake.Await(ctx, func() bool { before = fake.Dump(); return strings.Contains(before, "in_port=2 actions=") }); err != nil {
+					t.Fatalf("%v; the switch holds\n%s", err, before)
+				}
+			})
+			sent := fake.Count(openflow.TypeFlowMod, openflow.TypeGroupMod, openflow.TypeMeterMod)
+			if sent == 0 {
+				t.Fatal("the first run sent nothing")
+			}
+			t.Run("second", func(t *testing.T) {
+				e, ctx := withSwitch(t, st, fake)
+				if _, err := e.WaitVIP(ctx, "web", 1); err != nil {
+					t.Fatal(err)
+				}
+				if n := e.Switches()[0].Modifications; n != 0 {
+					t.Errorf("%d modifications counted", n)
+				}
+			})
+			if again := fake.Count(openflow.TypeFlowMod, openflow.TypeGroupMod, openflow.TypeMeterMod); again != sent {
+				t.Errorf("an unchanged restart sent %d modifications", again-sent)
+			}
+			if after := fake.Dump(); after != before {
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
+			}
+		})
+	}
+}
+
+// What rules made to drop have counted stands in the switch's status, by reason.
+func TestDrops(t *testing.T) {
+	fake := controllertest.NewSwitch(1, controllertest.Ports(1))
+	e, ctx := withSwitch(t, store.Memory(), fake)
+	for _, r := range fake.State().Rules {
+		if r.Table == apps.TableClassify && len(r.Actions) == 0 && r.Priority > 0 {
+			fake.Hit(&r, flows.Stats{Packets: 3})
+		}
+	}
+	sw, _ := e.ctl.Switch(1)
+	if err := e.readDrops(ctx, sw); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for _, d := range e.Switches()[0].Drops {
+		got[d.Reason] = d.Packets
+	}
+	if got["marker as sender"] != 6 || got["a VIP's MAC as sender"] != 3 || len(got) < 5 {
+		t.Errorf("drops %v", got)
+	}
+}
