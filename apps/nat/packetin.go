@@ -76,7 +76,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 		if t = p.target(e.backend); t == nil {
 			return true
 		}
-		if t.cut || syn && e.begun && f.Seq != e.isn && !t.takes { // it is over, or its client has begun anew and the backend takes no more
+		if syn && e.begun && f.Seq != e.isn && !t.takes { // its client has begun anew, and the backend takes no more
 			s.retire(p, t, k, e, in.At.DPID, x, out)
 			s.end(sh, p, t, k)
 			known = false

@@ -338,6 +338,26 @@ func TestClientMovesAndComesBack(t *testing.T) {
 	r.live(1, 0)
 }
 
+func TestClientMovesAndComesBackToAnotherBackend(t *testing.T) {
+	r := newRig(t, newVIP(2))
+	r.in(syn(client))
+	p := data(client)
+	p.at = topo.PortID{DPID: second, No: 4}
+	r.in(p)
+	r.view = view(newVIP(2, state(1, vip.StateDraining)))
+	again := syn(client)
+	again.seq = 2000
+	s := (*r.app.services.Load())[7]
+	s.follow(r.view, r.view.VIPs[0], nil) // as Sync does, but for the leftovers
+	if got := chosen(r.in(again)); got != 2 {
+		t.Fatalf("goes to %d", got)
+	}
+	got := r.sync(r.view.VIPs[0])
+	if strings.Contains(got, "1: "+bare(fwd)) || !strings.Contains(got, "1: "+bare(rev)) || strings.Count(got, "3: ") != 2 {
+		t.Errorf("to delete: %s", got)
+	}
+}
+
 func TestPacketInWithoutSync(t *testing.T) {
 	app, out := New(Config{}), new(recorder)
 	v := view(newVIP(1))

@@ -105,7 +105,7 @@ func (a *App) FlowRemoved(v *apps.View, d flows.DPID, r *flows.Rule, reason apps
 		}
 		c.e.missing |= h
 		switch {
-		case c.t.cut || c.e.missing == both && reason != apps.RemovedDelete:
+		case c.e.missing == both && reason != apps.RemovedDelete:
 			c.end()
 			return
 		case reason == apps.RemovedIdle:
@@ -144,7 +144,7 @@ func (a *App) RuleStats(v *apps.View, d flows.DPID, r *flows.Rule, st flows.Stat
 			c.e.missing |= h
 			c.end()
 			return
-		case c.t.cut || !c.busy(h, st):
+		case !c.busy(h, st):
 			c.end()
 			return
 		}

@@ -3,6 +3,7 @@ package nat
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -106,6 +107,26 @@ func TestBusyByPacketCounts(t *testing.T) {
 	same(t, "more packets", ask(11), back)
 	same(t, "no more packets", ask(11), "delete "+bare(rev)+none)
 	r.live(0)
+}
+
+func TestPacketCountsOfOneHalfAreNotThoseOfTheOther(t *testing.T) {
+	r := newRig(t, newVIP(1))
+	r.in(syn(client))
+	r.removed(fwd+none, apps.RemovedIdle)
+	r.stats(rev+none, flows.Stats{Packets: 10}, true)
+	r.removed(rev+none, apps.RemovedIdle)
+	same(t, "forward", r.stats(fwd+none, flows.Stats{Packets: 10}, true), "add "+rev+revActions)
+	r.live(1)
+}
+
+func TestAnEndOvertakenByAPacketIsNoEnd(t *testing.T) {
+	r := newRig(t, newVIP(1))
+	r.in(syn(client))
+	r.now = r.now.Add(time.Hour)
+	r.in(data(client)) // its rule had ended just before, and is added again
+	r.now = r.now.Add(-time.Hour + time.Second)
+	same(t, "forward", r.removed(fwd+none, apps.RemovedIdle), "")
+	r.live(1)
 }
 
 func TestADeletedHalfIsPutBack(t *testing.T) {
