@@ -14,7 +14,7 @@ import (
 )
 
 // sorted is text as Dump writes it.
-func sorted(t *testing.T, text string) string {
+func sorted(t testing.TB, text string) string {
 	t.Helper()
 	return state(t, text).String()
 }

@@ -111,12 +111,12 @@ func (r *recorder) log() []string {
 }
 
 // until waits for an event that begins so and returns it.
-func (r *recorder) until(t *testing.T, prefix string) string {
+func (r *recorder) until(t testing.TB, prefix string) string {
 	t.Helper()
 	return r.untilNth(t, prefix, 1)
 }
 
-func (r *recorder) untilNth(t *testing.T, prefix string, n int) string {
+func (r *recorder) untilNth(t testing.TB, prefix string, n int) string {
 	t.Helper()
 	limit := time.After(time.Minute)
 	for {
@@ -154,14 +154,14 @@ func (r *recorder) refusal(o owner) error {
 // harness is a controller without sockets.
 type harness struct {
 	*recorder
-	t    *testing.T
+	t    testing.TB
 	ctl  *controller.Controller
 	ctx  context.Context
 	stop func()
 	logs *logs
 }
 
-func start(t *testing.T, cfg controller.Config) *harness {
+func start(t testing.TB, cfg controller.Config) *harness {
 	t.Helper()
 	h := &harness{t: t, recorder: &recorder{changed: make(chan struct{}), errs: map[owner]error{}}, logs: &logs{}}
 	cfg.Kind = kind
@@ -243,7 +243,7 @@ func (l *logs) String() string {
 }
 
 // state reads a state from text.
-func state(t *testing.T, text string) flows.State {
+func state(t testing.TB, text string) flows.State {
 	t.Helper()
 	s, err := flows.ParseState(text)
 	if err != nil {
@@ -253,7 +253,7 @@ func state(t *testing.T, text string) flows.State {
 }
 
 // want is what an owner wants in a version.
-func want(t *testing.T, o owner, version uint64, text string) controller.OwnerState {
+func want(t testing.TB, o owner, version uint64, text string) controller.OwnerState {
 	t.Helper()
 	return controller.OwnerState{Owner: o, Version: version, State: state(t, text)}
 }

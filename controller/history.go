@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/evenflow/evenflow/openflow"
 )
@@ -11,11 +12,14 @@ const historyBytes = 128 << 10
 // history keeps the last messages sent, between one and two times historyBytes, so that an error can be matched to its
 // message without any work for those messages that meet none.
 type history struct {
+	mu       sync.Mutex
 	new, old []byte // whole messages
 }
 
 // add notes whole messages as sent.
 func (h *history) add(msgs []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if len(msgs) > historyBytes {
 		h.new, h.old = append(h.new[:0], tail(msgs)...), h.old[:0]
 		return
@@ -40,6 +44,8 @@ func tail(msgs []byte) []byte {
 
 // find returns a copy of the latest message with xid, nil if it is not known any more.
 func (h *history) find(xid uint32) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, msgs := range [][]byte{h.new, h.old} {
 		for len(msgs) > 0 {
 			head, err := openflow.ParseHeader(msgs)

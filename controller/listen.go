@@ -100,10 +100,14 @@ func listen(ctx context.Context, where string) (net.Listener, error) {
 	if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "tcp" || scheme == "unix") {
 		network, address = scheme, rest
 	}
+	var err error
 	if network == "unix" {
-		if err := clearSocket(ctx, address); err != nil {
-			return nil, err
-		}
+		err = clearSocket(ctx, address)
+	} else {
+		_, _, err = net.SplitHostPort(address) // an empty address would mean any port
+	}
+	if err != nil {
+		return nil, err
 	}
 	var config net.ListenConfig
 	return config.Listen(ctx, network, address)

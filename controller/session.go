@@ -226,10 +226,7 @@ func (sw *Switch) gotError(h openflow.Header, msg []byte) {
 	case !sw.ready.Load():
 		sw.log().WithError(e).Warn("error during the handshake")
 	default:
-		sw.w.mu.Lock()
-		cause := sw.w.sent.find(h.XID)
-		sw.w.mu.Unlock()
-		sw.c.h.Refused(sw, messageText(cause, e), e)
+		sw.c.h.Refused(sw, messageText(sw.w.sent.find(h.XID), e), e)
 	}
 }
 

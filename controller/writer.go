@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	flushAt   = 64 << 10  // bytes gathered that are written though the reader has more to do
-	keepBytes = 256 << 10 // a buffer grown beyond is not kept
+	flushAt   = 64 << 10 // bytes gathered that are written though the reader has more to do
+	keepBytes = 1 << 20  // a buffer grown beyond is not kept
 )
 
 // writer gathers messages and writes them in order, as many as there are at a time.
@@ -31,8 +31,9 @@ type writer struct {
 	xid    uint32 // the last one used
 	held   bool   // the reader will flush
 	closed bool
-	sent   history
 	count  sentCount
+
+	sent history
 }
 
 // sentCount counts messages appended.
@@ -116,9 +117,9 @@ func (w *writer) run(done <-chan struct{}) {
 		w.mu.Lock()
 		out := w.buf
 		w.buf, w.closed = spare[:0], !open
-		w.sent.add(out)
 		w.mu.Unlock()
 		if len(out) > 0 {
+			w.sent.add(out) // before an error can answer it
 			n, err := w.conn.Write(out)
 			w.written.Add(uint64(n))
 			if err != nil {
