@@ -24,7 +24,7 @@ const (
 // GroupCopy hands a packet on to TableKind and, unchanged, to TableCopy. Groups of VIPs have larger ids.
 const GroupCopy = 1
 
-// RegOutput holds the output port from TableForward on.
+// RegOutput holds the output port from TableForward on; flows.PortFlood stands for all edge ports.
 const RegOutput = flows.Reg0
 
 // Addresses of our own. VIPMAC is the one MAC of all VIPs; it is seen only leaving an edge port. The markers are MACs that

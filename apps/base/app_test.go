@@ -89,12 +89,13 @@ table=60, priority=100,dl_dst=00:00:00:00:00:02 actions=set_field:0x1->reg0,resu
 table=60, priority=100,dl_dst=00:00:00:00:00:03 actions=set_field:0x4->reg0,resubmit(,80)
 table=60, priority=90,dl_dst=02:ef:00:00:00:01 actions=drop
 table=60, priority=10,in_port=4 actions=drop
-table=60, priority=0 actions=output:1,output:2,output:3
+table=60, priority=0 actions=output:3,set_field:0xfffffffb->reg0,resubmit(,70)
 table=70, priority=0 actions=resubmit(,80)
 table=80, priority=100,reg0=0x1 actions=output:1
 table=80, priority=100,reg0=0x2 actions=output:2
 table=80, priority=100,reg0=0x3 actions=output:3
 table=80, priority=100,reg0=0x4 actions=output:4
+table=80, priority=100,reg0=0xfffffffb actions=output:1,output:2
 table=80, priority=0 actions=drop
 `
 
@@ -125,7 +126,7 @@ table=60, priority=100,dl_dst=00:00:00:00:00:02 actions=goto_table:70
 table=60, priority=100,dl_dst=00:00:00:00:00:03 actions=output:4
 table=60, priority=90,dl_dst=02:ef:00:00:00:01 actions=drop
 table=60, priority=10,in_port=4 actions=drop
-table=60, priority=0 actions=output:1,output:2,output:3
+table=60, priority=0 actions=output:3,output:1,output:2
 table=70, priority=0 actions=goto_table:80
 table=80, priority=100,dl_dst=00:00:00:00:00:02 actions=output:1
 table=80, priority=0 actions=drop

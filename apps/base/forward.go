@@ -19,6 +19,9 @@ const (
 //
 // What comes by a link that is not on the tree and is for no known host is dropped: flooded, it could go round for ever
 // while switches learn of a change one after the other.
+//
+// What is flooded to edges passes the egress tables too, where registers allow it: a backend may answer a client before the
+// switch has the client's rules.
 func (b *builder) forward() {
 	const t = apps.TableForward
 	b.rule(t, prioOwn, flows.Match{}.MAC(flows.EthDst, apps.VIPMAC))
@@ -28,13 +31,22 @@ func (b *builder) forward() {
 			b.rule(t, prioOffTree, inPort(p.No))
 		}
 	}
-	all := slices.Concat(tree, b.topo.EdgePorts(b.dpid))
-	slices.Sort(all)
-	var flood []flows.Action
-	for _, no := range all { // the packet's own port is left out by the switch
-		flood = append(flood, flows.Output{Port: no})
+	flood, edges := outputs(tree), b.topo.EdgePorts(b.dpid)
+	switch {
+	case !b.nicira:
+		flood = append(flood, outputs(edges)...)
+	case len(edges) > 0:
+		flood = append(flood, flows.SetNum(apps.RegOutput, uint64(flows.PortFlood)), b.next(apps.TableEgress))
 	}
 	b.rule(t, 0, nil, flood...)
+}
+
+// outputs are the actions that send out of ports; the packet's own is left out by the switch.
+func outputs(ports []uint32) (out []flows.Action) {
+	for _, no := range ports {
+		out = append(out, flows.Output{Port: no})
+	}
+	return out
 }
 
 // output is table 80.
@@ -48,5 +60,8 @@ func (b *builder) output() {
 		if p.Kind != topo.Unknown {
 			b.rule(t, 100, make(flows.Match, 0, 1).Num(apps.RegOutput, uint64(p.No)), flows.Output{Port: p.No})
 		}
+	}
+	if edges := b.topo.EdgePorts(b.dpid); len(edges) > 0 {
+		b.rule(t, 100, make(flows.Match, 0, 1).Num(apps.RegOutput, uint64(flows.PortFlood)), outputs(edges)...)
 	}
 }
