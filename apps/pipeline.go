@@ -27,6 +27,9 @@ const GroupCopy = 1
 // RegOutput holds the output port from TableForward on; flows.PortFlood stands for all edge ports.
 const RegOutput = flows.Reg0
 
+// RegIgnored is written and never read: a field copied to it is one that Open vSwitch's cache distinguishes.
+const RegIgnored = flows.Reg1
+
 // Addresses of our own. VIPMAC is the one MAC of all VIPs; it is seen only leaving an edge port. The markers are MACs that
 // a packet may carry inside the fabric alone.
 var (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/topo"
 )
 
@@ -15,10 +16,12 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		return nil
 	}
 	var out []apps.Owner
+	hosts := map[flows.MAC]bool{}      // of backends, since a host has rules for being one
 	addresses := map[netip.Addr]bool{} // whose set of VIPs has changed
 	again := map[netip.Addr]bool{}     // nothing new, but what a switch has refused is tried again with each write
 	for _, x := range deleted {
 		out = append(out, vipOwner(x))
+		out = appendBackends(out, hosts, v.Topo, x)
 		addresses[x.Address] = true
 	}
 	for _, x := range v.VIPs {
@@ -29,8 +32,10 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		out = append(out, vipOwner(x.VIP))
 		if prev == nil {
 			addresses[x.Address] = true
+			out = appendBackends(out, hosts, v.Topo, x.VIP)
 		} else if prev.VIP != x.VIP {
 			again[x.Address] = true
+			out = appendBackends(out, hosts, v.Topo, prev.VIP, x.VIP)
 		}
 	}
 	for a := range again {
@@ -52,6 +57,19 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		out = append(out, apps.Owner{Kind: apps.OwnerBase})
 	}
 	return appendHosts(out, old.Topo.Hosts(), v.Topo.Hosts(), rewired)
+}
+
+// appendBackends adds the hosts of VIPs' backends that are not in noted yet.
+func appendBackends(out []apps.Owner, noted map[flows.MAC]bool, t *topo.Snapshot, vips ...*vip.VIP) []apps.Owner {
+	for _, x := range vips {
+		for _, b := range x.Backends {
+			if h, ok := t.HostAt(b.Address); ok && !noted[h.MAC] {
+				noted[h.MAC] = true
+				out = append(out, hostOwner(h))
+			}
+		}
+	}
+	return out
 }
 
 // appendHosts adds the hosts that differ between two lists in the order of their MACs, or all of them.

@@ -37,6 +37,10 @@ func TestDirtyOwners(t *testing.T) {
 	written := *x
 	written.VIP = &vip.VIP{ID: 1, Version: 2, Address: x.Address}
 	changed := *x
+	served := *x
+	served.VIP = &vip.VIP{ID: 1, Version: 3, Address: x.Address, Backends: []vip.Backend{{ID: 1, Address: netip.MustParseAddr("10.0.0.100")}}}
+	served2 := served
+	withBackend := apps.NewView(a.Topo, nil, []*apps.VIP{&served})
 	for _, tt := range []struct {
 		name    string
 		old, v  *apps.View
@@ -49,6 +53,9 @@ func TestDirtyOwners(t *testing.T) {
 		{"a host has gone", b, a, nil, []string{"host 00:00:00:00:00:02"}},
 		{"a port has gone down", b, c, nil, []string{"base", "host 00:00:00:00:00:01", "host 00:00:00:00:00:02"}},
 		{"a VIP was written", a, apps.NewView(a.Topo, nil, []*apps.VIP{&written}), nil, []string{"address 10.0.0.100", "vip 1"}},
+		{"a host has become a backend", a, withBackend, nil, []string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},
+		{"a host is no backend any more", withBackend, a, nil, []string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},
+		{"a host is a backend as before", withBackend, apps.NewView(a.Topo, nil, []*apps.VIP{&served2}), nil, []string{"vip 1"}},
 		{"a VIP's backend has changed", a, apps.NewView(a.Topo, nil, []*apps.VIP{&changed}), nil, []string{"vip 1"}},
 		{"a VIP has come", a, apps.NewView(a.Topo, nil, []*apps.VIP{x, y}), nil, []string{"address 10.0.0.101", "vip 2"}},
 		{"a VIP has gone from a host's address", a, apps.NewView(a.Topo, nil, nil), []*vip.VIP{x.VIP},

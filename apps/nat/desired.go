@@ -16,12 +16,18 @@ const (
 	prioForward  = 100
 	prioSYN      = 150
 	prioReverse  = 100 // table 70
+	prioApart    = 50
 	prioHairback = 110 // table 20
 )
 
 // Desired is, on each switch, the way of the VIP's packets to table 40 and from there, for want of a connection, to the
 // controller. While no backend is up they are refused; without a backend that could have connections, at once.
+//
+// For a host that is a backend it is what apart says.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
+	if o.Kind == apps.OwnerHost {
+		return apart(v, o.MAC)
+	}
 	if o.Kind != apps.OwnerVIP {
 		return nil
 	}
