@@ -3,12 +3,14 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
 )
 
-// Memory is a complete store without a disk, for tests. It behaves as the one of [Open], but for keeping anything.
+// Memory is a complete store without a disk, for tests. It behaves as the one of [Open], but that it keeps nothing
+// and has no backup.
 func Memory() Store {
 	m := &memory{data: make(map[string]map[string][]byte)}
 	for _, name := range buckets() {
@@ -48,6 +50,8 @@ func (m *memory) Update(f func(Tx) error) error {
 	m.data = next
 	return nil
 }
+
+func (m *memory) Backup(io.Writer) error { return ErrNoFile }
 
 func (m *memory) Close() error {
 	m.mu.Lock()

@@ -15,26 +15,37 @@ func migrations() []migration { return nil }
 // once. It refuses a store of a later one.
 func migrate(tx Tx, steps []migration) error {
 	want := len(steps) + 1
-	b, err := tx.Get(bucketMeta, "schema")
+	stored, err := schemaOf(tx, want)
 	if err != nil {
 		return err
 	}
-	have := want
-	if b != nil {
-		if have, err = strconv.Atoi(string(b)); err != nil || have < 1 {
-			return fmt.Errorf("schema %q is no number", b)
-		}
-		if have > want {
-			return fmt.Errorf("%w: schema %d, this version reads up to %d", ErrNewer, have, want)
-		}
+	have := stored
+	if stored == 0 {
+		have = want
 	}
 	for ; have < want; have++ {
 		if err := steps[have-1](tx); err != nil {
 			return fmt.Errorf("from schema %d to %d: %w", have, have+1, err)
 		}
 	}
-	if now := strconv.Itoa(want); now != string(b) {
-		return tx.Put(bucketMeta, "schema", []byte(now))
+	if stored != want {
+		return tx.Put(bucketMeta, "schema", []byte(strconv.Itoa(want)))
 	}
 	return nil
+}
+
+// schemaOf is the schema of a store, 0 of a new one. Later ones than the latest known are an error.
+func schemaOf(tx Tx, latest int) (int, error) {
+	b, err := tx.Get(bucketMeta, "schema")
+	if err != nil || b == nil {
+		return 0, err
+	}
+	schema, err := strconv.Atoi(string(b))
+	if err != nil || schema < 1 {
+		return 0, fmt.Errorf("schema %q is no number", b)
+	}
+	if schema > latest {
+		return 0, fmt.Errorf("%w: schema %d, this version reads up to %d", ErrNewer, schema, latest)
+	}
+	return schema, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // Buckets. The keys of each are its user's.
@@ -32,6 +33,9 @@ var (
 	ErrExhausted = errors.New("ids are used up")
 	ErrReadOnly  = errors.New("write in a read transaction")
 	ErrClosed    = errors.New("store is closed")
+	ErrDamaged   = errors.New("damaged")
+	ErrStore     = errors.New("there is a store already")
+	ErrNoFile    = errors.New("a store in memory has no backup")
 )
 
 // Store is a transactional store of bytes, safe for use from many goroutines.
@@ -41,6 +45,8 @@ type Store interface {
 	// Update writes all or, when the function returns an error, nothing. It returns after the data is synced to disk.
 	// Updates run one at a time.
 	Update(func(Tx) error) error
+	// Backup writes one state of the store for [Restore]. While it writes to a slow w the file may grow: give it a fast one.
+	Backup(w io.Writer) error
 	Close() error
 }
 
