@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type serveFlags struct {
 	openflow, hosts                 []string
 	http, data, tokenFile, logLevel string
 	insecureHTTP, insecureOpenFlow  bool
+	cpuProfile                      string
 }
 
 func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
@@ -40,10 +42,22 @@ func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
 	flags.BoolVar(&f.insecureHTTP, "insecure-http", false,
 		"let the API listen without TLS where other machines can connect; it needs a token then")
 	flags.BoolVar(&f.insecureOpenFlow, "insecure-openflow", false, "let anyone who can connect be a switch")
+	cmd.Flags().StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of the whole run to this file, for go tool pprof")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := f.settings(cmd)
 		if err != nil {
 			return err
+		}
+		if f.cpuProfile != "" {
+			file, err := os.Create(f.cpuProfile)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			if err := pprof.StartCPUProfile(file); err != nil {
+				return err
+			}
+			defer pprof.StopCPUProfile()
 		}
 		log := logrus.New()
 		log.SetOutput(t.err)
