@@ -91,8 +91,8 @@ func TestDesiredNamesConnectedSwitchesOnly(t *testing.T) {
 }
 
 func TestPrefixesCoverEachPortOnce(t *testing.T) {
-	for _, r := range []vip.Ports{{First: 80, Last: 80}, {First: 1, Last: 65535}, {First: 1, Last: 65534}, {First: 32768, Last: 65535}, {First: 1000, Last: 1999},
-		{First: 65535, Last: 65535}, {First: 8000, Last: 8010}} {
+	for _, ends := range [][2]uint16{{80, 80}, {1, 65535}, {1, 65534}, {32768, 65535}, {1000, 1999}, {65535, 65535}, {8000, 8010}} {
+		r := vip.Ports{First: ends[0], Last: ends[1]}
 		list := prefixes(r)
 		if len(list) > 30 {
 			t.Errorf("%v: %d prefixes", r, len(list))

@@ -32,7 +32,10 @@ func TestFloodlightOneVIPPerAddress(t *testing.T) {
 			t.Errorf("%s: %s", c.to, got)
 		}
 	}
-	for _, other := range []packet{{from: client, to: "10.0.0.100:443", proto: apps.ProtoUDP, cookie: 1}, {from: client, to: "10.0.0.100:22", flags: apps.SYN, cookie: 1}} {
+	for _, other := range []packet{
+		{from: client, to: "10.0.0.100:443", proto: apps.ProtoUDP, cookie: 1},
+		{from: client, to: "10.0.0.100:22", flags: apps.SYN, cookie: 1},
+	} {
 		if got := r.in(other); !strings.Contains(got, "actions=IN_PORT") || strings.Contains(got, "add") {
 			t.Errorf("a port that is nobody's: %s", got)
 		}

@@ -31,7 +31,8 @@ func newVIP(n int, changes ...change) *apps.VIP {
 	for i := 1; i <= n; i++ {
 		addr := netip.AddrFrom4([4]byte{10, 0, 1, byte(i)})
 		b := &vip.Backend{ID: uint32(i), Name: fmt.Sprint("b", i), Address: addr, Port: 8080, Weight: 1, Admin: vip.Enabled}
-		host := &topo.Host{MAC: flows.MAC{2, 0, 0, 0, 1, byte(i)}, Addresses: []netip.Addr{addr}, At: topo.PortID{DPID: farm, No: uint32(i)}, Live: true}
+		host := &topo.Host{MAC: flows.MAC{2, 0, 0, 0, 1, byte(i)}, Addresses: []netip.Addr{addr}, Live: true}
+		host.At = topo.PortID{DPID: farm, No: uint32(i)}
 		x.Backends = append(x.Backends, apps.Backend{Backend: b, Host: host, State: vip.StateUp})
 	}
 	for _, c := range changes {

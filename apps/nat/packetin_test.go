@@ -2,6 +2,7 @@ package nat
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -380,8 +381,9 @@ func TestList(t *testing.T) {
 		r.in(syn(fmt.Sprintf("10.0.0.9:%d", 5-i)))
 	}
 	all := r.app.List(7, 0)
-	if len(all) != 5 || all[0].Client.String() != "10.0.0.9:1" || all[0].VIPPort != 80 || all[0].Backend != "b1" || all[0].DPID != edge || !all[0].Since.Equal(r.now) {
-		t.Errorf("%+v", all)
+	first := apps.Connection{Client: netip.MustParseAddrPort("10.0.0.9:1"), VIPPort: 80, Backend: "b1", DPID: edge, Since: r.now}
+	if len(all) != 5 || all[0] != first {
+		t.Errorf("%+v, want %+v first", all, first)
 	}
 	if got := r.app.List(7, 2); len(got) != 2 {
 		t.Errorf("%+v", got)
