@@ -40,7 +40,8 @@ type SwitchStatus struct {
 	FlowMods      uint64        `json:"flow_mods"`
 	Modifications uint64        `json:"modifications"` // flow-, group- and meter-mods for desired state
 	Drops         []DropCounter `json:"drops"`
-	Warnings      []string      `json:"warnings"`
+	Problems      []string      `json:"problems"` // what an operator should mend: all is not well while there is one
+	Warnings      []string      `json:"warnings"` // what is worth a look
 }
 
 // DropCounter counts the packets that a rule made to drop has dropped.

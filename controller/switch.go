@@ -22,6 +22,7 @@ type Switch struct {
 
 	// Set by the handshake, then fixed.
 	info    Info // but for Ports
+	found   Found
 	bundles bool
 	claimed bool
 

@@ -28,14 +28,18 @@ func (e *Engine) Connected(sw *controller.Switch, conns []flows.InstalledRule) {
 	}
 	e.post(func() {
 		e.switches[s.dpid] = s
+		a := newArrival(sw.Found(), len(e.topo.Snapshot().Ports(s.dpid)) > 0)
 		e.topo.SwitchUp(e.cfg.Now(), s.dpid, ports)
-		e.status.attached(s.dpid, e.cfg.Now())
+		e.status.attached(s.dpid, e.cfg.Now(), a)
 		e.settled.stale = true
 		if e.settled.attached == nil {
 			e.settled.attached = map[flows.DPID]bool{}
 		}
 		e.settled.attached[s.dpid] = true
 		e.tell("switch", s.dpid.String(), fmt.Sprintf("connected from %s, OpenFlow %s, %s", info.Remote, info.Version, info.Desc.Software))
+		if a.lost {
+			e.tell("switch", s.dpid.String(), "came back without any of its rules")
+		}
 	})
 }
 

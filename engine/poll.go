@@ -43,6 +43,7 @@ func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch, drops bo
 	stats, err := sw.PortStats(ctx)
 	if err == nil {
 		e.ports.note(d, e.cfg.Now(), stats)
+		e.status.arrived(d, e.cfg.Now(), stats)
 		if drops {
 			err = e.readDrops(ctx, sw)
 		}

@@ -48,6 +48,7 @@ type knownSwitch struct {
 	ready     bool
 	at        time.Time
 	err       string
+	arrival   arrival // of the present session
 }
 
 func newStatus() *status {
@@ -128,10 +129,13 @@ func (s *status) wake() {
 }
 
 // attached and detached follow a switch's connection.
-func (s *status) attached(d flows.DPID, now time.Time) {
+func (s *status) attached(d flows.DPID, now time.Time, a arrival) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[d] = &knownSwitch{connected: true, at: now}
+	if old := s.known[d]; old != nil && !old.connected {
+		a.away = now.Sub(old.at)
+	}
+	s.known[d] = &knownSwitch{connected: true, at: now, arrival: a}
 	delete(s.acks, d)
 	s.wake()
 }

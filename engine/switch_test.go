@@ -23,13 +23,17 @@ import (
 )
 
 // withSwitch runs an engine with the real apps, and connects a switch in memory to it.
-func withSwitch(t *testing.T, st store.Store, fake *controllertest.Switch) (*Engine, context.Context) {
+func withSwitch(t *testing.T, st store.Store, fake *controllertest.Switch, tune ...func(*Config)) (*Engine, context.Context) {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	path := "unix:" + t.TempDir() + "/of"
-	e, err := New(Config{Store: st, Log: log, DropReason: base.DropReason, Controller: controller.Config{Listen: []string{path}}, Apps: []Mount{
-		{apps.ClassBase, base.New(base.Config{})}, {apps.ClassARP, arp.New()}, {apps.ClassNAT, nat.New(nat.Config{})}}})
+	cfg := Config{Store: st, Log: log, DropReason: base.DropReason, Controller: controller.Config{Listen: []string{path}}, Apps: []Mount{
+		{apps.ClassBase, base.New(base.Config{})}, {apps.ClassARP, arp.New()}, {apps.ClassNAT, nat.New(nat.Config{})}}}
+	for _, f := range tune {
+		f(&cfg)
+	}
+	e, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,10 @@ func (e *Engine) Switches() []apps.SwitchStatus {
 func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 	e.status.mu.Lock()
 	k, ok := e.status.known[d]
-	s := apps.SwitchStatus{DPID: d, Drops: e.drops.of(d), Warnings: []string{}}
+	s := apps.SwitchStatus{DPID: d, Drops: e.drops.of(d), Problems: []string{}, Warnings: []string{}}
 	if ok {
 		s.Connected, s.Ready, s.Since, s.Error = k.connected, k.ready, k.at, k.err
+		k.arrival.tell(&s)
 	}
 	for o, a := range e.status.acks[d] {
 		if a.err != "" {
@@ -57,6 +58,10 @@ func fillSwitch(s *apps.SwitchStatus, sw *controller.Switch) {
 	s.Rules, s.Groups, s.Meters = sw.Desired()
 	if !info.Nicira {
 		s.Warnings = append(s.Warnings, "no Nicira extensions: modes group, deferred and othello are refused")
+	}
+	if c.Drift > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%d rules, groups or meters were not as they had been left, and are mended: "+
+			"somebody else changes them, or the switch loses them", c.Drift))
 	}
 }
 

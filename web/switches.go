@@ -75,7 +75,7 @@ func (s *Server) switches() []apps.SwitchStatus {
 }
 
 func wholeSwitch(st apps.SwitchStatus) apps.SwitchStatus {
-	st.Drops, st.Warnings = notNil(st.Drops), notNil(st.Warnings)
+	st.Drops, st.Problems, st.Warnings = notNil(st.Drops), notNil(st.Problems), notNil(st.Warnings)
 	return st
 }
 

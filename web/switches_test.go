@@ -17,8 +17,10 @@ func TestSwitches(t *testing.T) {
 	if list.at("items", 0, "dpid") != "0000000000000001" || list.at("items", 1, "connected") != false {
 		t.Errorf("list: %s", list.Body)
 	}
-	if warnings, ok := list.at("items", 0, "warnings").([]any); !ok || len(warnings) != 0 {
-		t.Errorf("no warnings are %v, want []", list.at("items", 0, "warnings"))
+	for _, none := range []string{"problems", "warnings"} {
+		if v, ok := list.at("items", 0, none).([]any); !ok || len(v) != 0 {
+			t.Errorf("no %s are %v, want []", none, list.at("items", 0, none))
+		}
 	}
 	if r := c.do(200, "GET", one, ""); !cmp.Equal(r.json, list.at("items", 0)) {
 		t.Errorf("one: %s", r.Body)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evenflow/evenflow/apps"
@@ -109,9 +110,9 @@ func switchState(s apps.SwitchStatus) string {
 func (t *terminal) switchRows(switches []apps.SwitchStatus) *table {
 	tab := newTable("DPID", "STATE", "SINCE", "OPENFLOW", "ADDRESS", "RULES", "PACKET-INS", "DROPPED", "NOTE")
 	for _, s := range switches {
-		notes := s.Warnings
+		notes := slices.Concat(s.Problems, s.Warnings)
 		if s.Error != "" {
-			notes = append([]string{s.Error}, notes...)
+			notes = slices.Insert(notes, 0, s.Error)
 		}
 		tab.add(s.DPID, switchState(s), t.since(s.Since), s.OpenFlow, s.Address, s.Rules, s.PacketIns, s.DroppedIns, strings.Join(notes, "; "))
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,9 +103,7 @@ func (s *status) text(t *terminal, server string) (text string, well bool) {
 	}
 	fmt.Fprintf(&b, "links       %d\nhosts       %d live, %d silent\n", len(s.links), live, len(s.hosts)-live)
 	s.vipLines(&b, bad)
-	if drops := s.drops(); drops != "" {
-		fmt.Fprintf(&b, "dropped     %s\n", drops)
-	}
+	s.dropLines(&b)
 	switch problems {
 	case 0:
 		b.WriteString("\nall is well\n")
@@ -141,6 +138,9 @@ func (s *status) switchLines(t *terminal, b *strings.Builder, bad func(string, .
 		case !x.Ready:
 			bad("%s does not hold its rules yet", x.DPID)
 		}
+		for _, p := range x.Problems {
+			bad("%s %s", x.DPID, p)
+		}
 		for _, w := range x.Warnings {
 			b.WriteString("  - " + printable(fmt.Sprintf("%s %s", x.DPID, w), false) + "\n")
 		}
@@ -167,19 +167,23 @@ func (s *status) vipLines(b *strings.Builder, bad func(string, ...any)) {
 	}
 }
 
-// drops sums the drop counters of all switches by reason.
-func (s *status) drops() string {
-	sum := make(map[string]uint64)
+// dropLines are the packets dropped on purpose, by switch and reason.
+func (s *status) dropLines(b *strings.Builder) {
+	var total uint64
+	var lines strings.Builder
 	for _, x := range s.switches {
+		var reasons []string
 		for _, d := range x.Drops {
-			sum[d.Reason] += d.Packets
+			if total += d.Packets; d.Packets > 0 {
+				reasons = append(reasons, fmt.Sprintf("%s: %d", printable(d.Reason, false), d.Packets))
+			}
+		}
+		if len(reasons) > 0 {
+			slices.Sort(reasons)
+			fmt.Fprintf(&lines, "  - %s %s\n", x.DPID, strings.Join(reasons, ", "))
 		}
 	}
-	var out []string
-	for _, reason := range slices.Sorted(maps.Keys(sum)) {
-		if sum[reason] > 0 {
-			out = append(out, fmt.Sprintf("%s: %d", printable(reason, false), sum[reason]))
-		}
+	if total > 0 {
+		fmt.Fprintf(b, "dropped     %d packets\n%s", total, lines.String())
 	}
-	return strings.Join(out, ", ")
 }

@@ -34,7 +34,9 @@ vips        0 up, 2 declared
   ! web degraded: 1 of 2 backends up: 1 down
   - web/b2 down: port 3 of switch 0000000000000002 is down
   ! dns down: no backends
-dropped     VIP source at an edge: 7
+dropped     7 packets
+  - 0000000000000001 VIP source at an edge: 5
+  - 0000000000000002 VIP source at an edge: 2
 
 4 problems
 `, ""}.check(t, command(t, f.URL, "", "status"))
@@ -61,6 +63,8 @@ func TestStatusTurnsOn(t *testing.T) {
 			"! 0000000000000001 does not hold its rules yet"},
 		"switch refuses": {"/api/v1/switches", answer{body: `{"items":[{"dpid":"0000000000000001","connected":true,"ready":true,"error":"table full"}]}`},
 			"! 0000000000000001 ready: table full"},
+		"something to mend": {"/api/v1/switches", answer{body: `{"items":[{"dpid":"0000000000000001","connected":true,"ready":true,"problems":["its fail_mode is not secure"]}]}`},
+			"! 0000000000000001 its fail_mode is not secure"},
 		"pending": {"/api/v1/vips", answer{body: `{"items":[{"name":"web","status":{"phase":"pending","reason":"not confirmed"}}]}`}, "! web pending: not confirmed"},
 		"ready":   {"/readyz", answer{503, `{"detail":"loading"}`}, "! loading"},
 	}
