@@ -13,8 +13,9 @@ const (
 	PortAny        uint32 = 0xffffffff
 )
 
-// Action is one of the action types of this package. They are plain comparable values, except Unknown. How each is
-// written on the wire depends on the OpenFlow version and is known to package openflow alone.
+// Action is one of the action types of this package. They are plain values; compare them with [EqualActions], as those
+// that hold lists (CT, Learn, DecTTL, ToController, Unknown) are not comparable. How each is written on the wire depends
+// on the OpenFlow version and is known to package openflow alone.
 type Action interface {
 	// AppendText appends the action in ovs-ofctl syntax.
 	AppendText(b []byte) []byte
@@ -34,15 +35,11 @@ type SetField struct {
 	Mask   Value
 }
 
-// Span is a range of bits of a field: Bits bits from bit Offset on (0 is the lowest).
-type Span struct {
-	Field  Field
-	Offset uint16
-	Bits   uint16
-}
-
 // Move copies Src to Dst, of equally many bits: copy_field in OpenFlow 1.5, Nicira reg_move in 1.3.
 type Move struct{ Src, Dst Span }
+
+// OutputReg sends the packet out of the port whose number Src holds (Nicira output_reg).
+type OutputReg struct{ Src Span }
 
 // Resubmit continues the lookup in Table and comes back to the actions that follow. Port is PortIn for the packet's own.
 type Resubmit struct {
@@ -62,10 +59,29 @@ type ToMeter struct{ ID uint32 }
 // GotoTable continues in a later table when all other actions have been done; it must be the last action of a rule.
 type GotoTable struct{ Table uint8 }
 
+// Exit ends the rule and all that resubmitted to it (Nicira exit).
+type Exit struct{}
+
+// WriteMetadata is the instruction that sets metadata's bits under Mask once all actions have been done. Only other
+// instructions and GotoTable may follow.
+type WriteMetadata struct{ Value, Mask uint64 }
+
 // Unknown is an action or instruction that is not known here, kept as its raw bytes (header included).
 type Unknown struct {
 	Instruction bool
 	Raw         []byte
+}
+
+// IsInstruction reports whether a stands after the list of actions that are applied: WriteMetadata, GotoTable, an
+// unknown instruction.
+func IsInstruction(a Action) bool {
+	switch a := a.(type) {
+	case WriteMetadata, GotoTable:
+		return true
+	case Unknown:
+		return a.Instruction
+	}
+	return false
 }
 
 // SetNum is a SetField of a number in a field of at most 8 bytes.

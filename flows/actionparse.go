@@ -3,13 +3,14 @@ package flows
 import (
 	"encoding/hex"
 	"fmt"
-	"math/big"
 	"strings"
 )
 
-const allowedActions = "output:PORT, a port's number or name, CONTROLLER[:BYTES], set_field:VALUE[/MASK]->FIELD, load:NUMBER->FIELD[], " +
-	"move:FIELD[]->FIELD[], resubmit(,TABLE), resubmit(PORT,TABLE), fin_timeout(idle_timeout=S,hard_timeout=S), group:ID, meter:ID, " +
-	"goto_table:TABLE, drop, raw_action:HEX, raw_instruction:HEX"
+const allowedActions = "output:PORT, output:FIELD[FIRST..LAST], a port's number or name, CONTROLLER[:BYTES], controller(…), " +
+	"set_field:VALUE[/MASK]->FIELD, load:NUMBER->FIELD[], move:FIELD[]->FIELD[], push:FIELD[], pop:FIELD[], resubmit(,TABLE), " +
+	"resubmit(PORT,TABLE), ct(…), ct_clear, multipath(…), learn(…), fin_timeout(idle_timeout=S,hard_timeout=S), group:ID, meter:ID, " +
+	"dec_ttl, push_vlan:TYPE, pop_vlan, push_mpls:TYPE, pop_mpls:TYPE, set_mpls_ttl(TTL), dec_mpls_ttl, " +
+	"check_pkt_larger(BYTES)->FIELD[BIT], exit, write_metadata:VALUE[/MASK], goto_table:TABLE, drop, raw_action:HEX, raw_instruction:HEX"
 
 // ParseActions reads a list of actions in ovs-ofctl syntax; "drop" is the empty one. The error, a [*SyntaxError], says
 // where it is wrong and what is allowed.
@@ -35,7 +36,8 @@ func AppendActions(b []byte, actions []Action) []byte {
 func ActionsText(actions []Action) string { return string(AppendActions(nil, actions)) }
 
 func parseActions(s *scanner) (list []Action, err error) {
-	var first, last item // "drop" and "goto_table", after which nothing may come
+	// "drop" and "goto_table", after which nothing may come, and an instruction, after which only others may.
+	var first, last, late item
 	for it, ok := s.next(); ok; it, ok = s.next() {
 		switch {
 		case first.text != "":
@@ -52,6 +54,11 @@ func parseActions(s *scanner) (list []Action, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if IsInstruction(a) {
+			late = it
+		} else if late.text != "" {
+			return nil, s.fail(late, "only instructions may follow %s", late.text)
+		}
 		switch a.(type) {
 		case ToMeter:
 			if len(list) > 0 {
@@ -65,46 +72,33 @@ func parseActions(s *scanner) (list []Action, err error) {
 	return list, nil
 }
 
-func (s *scanner) action(it item) (a Action, err error) {
-	value := it.value
-	if it.sep == '(' && it.key != "resubmit" && it.key != "fin_timeout" && strings.ToLower(it.key) != "controller" {
-		return nil, s.fail(it, "unknown action; want one of %s", allowedActions)
-	}
-	number := func(bits int) (n uint64) {
-		n, err = parseUint(value, bits)
-		return n
-	}
-	switch strings.ToLower(it.key) {
-	case "output":
-		a, err = parseOutput(value)
+func (s *scanner) action(it item) (Action, error) {
+	key := strings.ToLower(it.key)
+	switch key {
 	case "controller":
 		return s.controller(it)
-	case "set_field":
-		a, err = parseSetField(value)
-	case "load":
-		a, err = parseLoad(value)
-	case "move":
-		a, err = parseMove(value)
 	case "resubmit":
 		return s.resubmit(it)
 	case "fin_timeout":
 		return s.finTimeout(it)
-	case "group":
-		a = ToGroup{uint32(number(32))}
-	case "meter":
-		a = ToMeter{uint32(number(32))}
-	case "goto_table":
-		a = GotoTable{uint8(number(8))}
-	case "raw_action", "raw_instruction":
-		var raw []byte
-		raw, err = hex.DecodeString(value)
-		a = Unknown{Instruction: it.key == "raw_instruction", Raw: raw}
+	case "ct":
+		return s.ct(it)
+	case "multipath":
+		return s.multipath(it)
+	case "learn":
+		return s.learn(it)
+	case "dec_ttl":
+		return s.decTTL(it)
+	}
+	var a Action
+	err := fmt.Errorf("unknown action; want one of %s", allowedActions)
+	switch it.sep {
+	case 0:
+		a, err = parseWord(key, it.text, err)
+	case '(':
+		a, err = parseCalled(key, it.value, err)
 	default:
-		var o Output
-		if o, err = parseOutput(it.text); err != nil {
-			err = fmt.Errorf("unknown action; want one of %s", allowedActions)
-		}
-		a = o
+		a, err = parseKeyed(key, it.value, err)
 	}
 	if err != nil {
 		return nil, s.fail(it, "%w", err)
@@ -112,36 +106,100 @@ func (s *scanner) action(it item) (a Action, err error) {
 	return a, nil
 }
 
+// parseWord reads an action without arguments. The error is unknown if there is none of that name.
+func parseWord(key, text string, unknown error) (Action, error) {
+	switch key {
+	case "ct_clear":
+		return CTClear{}, nil
+	case "exit":
+		return Exit{}, nil
+	case "pop_vlan", "strip_vlan":
+		return PopVLAN{}, nil
+	case "dec_mpls_ttl":
+		return DecMPLSTTL{}, nil
+	}
+	o, err := parseOutput(text)
+	if err != nil {
+		return nil, unknown
+	}
+	return o, nil
+}
+
+// parseCalled reads an action with its arguments in parentheses; value is what follows the first.
+func parseCalled(key, value string, unknown error) (Action, error) {
+	switch key {
+	case "set_mpls_ttl":
+		ttl, err := parseUint(strings.TrimSuffix(value, ")"), 8)
+		return SetMPLSTTL{uint8(ttl)}, err
+	case "check_pkt_larger":
+		return parseCheckPacketLarger(value)
+	}
+	return nil, unknown
+}
+
+// parseKeyed reads an action of the form KEY:VALUE.
+func parseKeyed(key, value string, unknown error) (a Action, err error) {
+	number := func(bits int) (n uint64) {
+		n, err = parseUint(value, bits)
+		return n
+	}
+	span := func() (s Span) {
+		s, err = parseSpan(value)
+		return s
+	}
+	switch key {
+	case "output":
+		return parseOutputTo(value)
+	case "set_field":
+		return parseSetField(value)
+	case "load":
+		return parseLoad(value)
+	case "move":
+		return parseMove(value)
+	case "push":
+		a = StackPush{span()}
+	case "pop":
+		a = StackPop{span()}
+	case "push_vlan":
+		a = PushVLAN{uint16(number(16))}
+	case "push_mpls":
+		a = PushMPLS{uint16(number(16))}
+	case "pop_mpls":
+		a = PopMPLS{uint16(number(16))}
+	case "write_metadata":
+		return parseWriteMetadata(value)
+	case "group":
+		a = ToGroup{uint32(number(32))}
+	case "meter":
+		a = ToMeter{uint32(number(32))}
+	case "goto_table":
+		a = GotoTable{uint8(number(8))}
+	case "raw_action", "raw_instruction":
+		raw, err := hex.DecodeString(value)
+		return Unknown{Instruction: key == "raw_instruction", Raw: raw}, err
+	default:
+		return nil, unknown
+	}
+	return a, err
+}
+
+// parseOutputTo reads a port, or a field that holds one.
+func parseOutputTo(s string) (Action, error) {
+	o, err := parseOutput(s)
+	if err == nil {
+		return o, nil
+	}
+	if src, no := parseSpan(s); no == nil {
+		return OutputReg{src}, nil
+	}
+	return nil, err
+}
+
 func parseOutput(s string) (o Output, err error) {
 	if o.Port, err = parsePort(s); o.Port == PortController {
 		o.MaxLen = 0xffff
 	}
 	return o, err
-}
-
-func (s *scanner) controller(it item) (Action, error) {
-	length := it.value
-	if it.sep == '(' {
-		in, err := s.inner(it)
-		if err != nil {
-			return nil, err
-		}
-		length = ""
-		for p, ok := in.next(); ok; p, ok = in.next() {
-			if p.key != "max_len" || length != "" {
-				return nil, s.fail(p, "want max_len=BYTES only")
-			}
-			length = p.value
-		}
-	}
-	if it.sep == 0 || length == "" {
-		return Controller(), nil
-	}
-	n, err := parseUint(length, 16)
-	if err != nil {
-		return nil, s.fail(it, "%w", err)
-	}
-	return Output{Port: PortController, MaxLen: uint16(n)}, nil
 }
 
 func (s *scanner) resubmit(it item) (Action, error) {
@@ -190,113 +248,4 @@ func (s *scanner) finTimeout(it item) (Action, error) {
 		}
 	}
 	return f, nil
-}
-
-func parseSetField(s string) (Action, error) {
-	value, name, ok := strings.Cut(s, "->")
-	f, known := FieldByName(name)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("want VALUE[/MASK]->FIELD")
-	case !known || name == "dl_vlan" || name == "vlan_tci" || name == "NXM_OF_IN_PORT":
-		return nil, fmt.Errorf("unknown field %q, want the name of a field like eth_dst, ip_src, tcp_dst, reg0", name)
-	case name == "nw_tos":
-		n, err := parseUint(value, 8)
-		if err == nil && n&3 != 0 {
-			err = fmt.Errorf("nw_tos %s: want a multiple of 4", value)
-		}
-		return SetField{Field: IPDSCP, Value: U64(n>>2, 1)}, err
-	}
-	a := SetField{Field: f}
-	var err error
-	if a.Value, a.Mask, a.Masked, err = parseValue(f, value); err != nil {
-		return nil, err
-	}
-	if a.Masked && !f.Maskable() {
-		return nil, fmt.Errorf("%v cannot be masked", f)
-	}
-	if a.Masked && a.Mask == (Value{}) {
-		return nil, fmt.Errorf("mask 0 sets nothing")
-	}
-	return a, nil
-}
-
-// parseLoad reads load:NUMBER->FIELD[..] as the set_field that does the same, as Open vSwitch does in OpenFlow 1.5.
-func parseLoad(s string) (Action, error) {
-	number, to, ok := strings.Cut(s, "->")
-	if !ok {
-		return nil, fmt.Errorf("want NUMBER->FIELD[]")
-	}
-	span, err := parseSpan(to)
-	if err != nil {
-		return nil, err
-	}
-	n, err := parseUint(number, min(64, int(span.Bits)))
-	if err != nil {
-		return nil, err
-	}
-	f := span.Field
-	a := SetField{Field: f, Masked: true}
-	shifted := new(big.Int).Lsh(new(big.Int).SetUint64(n), uint(span.Offset))
-	shifted.FillBytes(a.Value[:f.Width()])
-	ones := new(big.Int).Lsh(big.NewInt(1), uint(span.Bits))
-	ones.Sub(ones, big.NewInt(1)).Lsh(ones, uint(span.Offset)).FillBytes(a.Mask[:f.Width()])
-	switch whole := lowBits(f.Bits(), f.Width()); {
-	case f == InPort && span.Offset == 0 && span.Bits == 16:
-		if a = SetNum(InPort, n); n >= uint64(PortIn)&0xffff {
-			a = SetNum(InPort, 0xffff_0000|n)
-		}
-	case a.Mask == whole && f != VLANVID: // of vlan_vid the bit that says that there is a tag stays as it is
-		a.Masked, a.Mask = false, Value{}
-	case !f.Maskable():
-		return nil, fmt.Errorf("%v can be set as a whole only", f)
-	}
-	return a, nil
-}
-
-func parseMove(s string) (Action, error) {
-	from, to, ok := strings.Cut(s, "->")
-	if !ok {
-		return nil, fmt.Errorf("want FIELD[]->FIELD[]")
-	}
-	src, err := parseSpan(from)
-	if err != nil {
-		return nil, err
-	}
-	dst, err := parseSpan(to)
-	if err == nil && src.Bits != dst.Bits {
-		err = fmt.Errorf("source has %d bits, destination %d", src.Bits, dst.Bits)
-	}
-	return Move{src, dst}, err
-}
-
-// parseSpan reads FIELD, FIELD[], FIELD[3] or FIELD[0..15].
-func parseSpan(s string) (span Span, err error) {
-	name, part, bracket := strings.Cut(s, "[")
-	f, known := FieldByName(name)
-	if !known || f.info().header == "" || name == "nw_tos" || name == "dl_vlan" || name == "vlan_tci" {
-		return span, fmt.Errorf("unknown field %q, want the name of a field like eth_dst, reg0, NXM_OF_ETH_DST", name)
-	}
-	bits := f.Bits()
-	if name == "in_port" || name == "NXM_OF_IN_PORT" {
-		bits = 16
-	}
-	span = Span{Field: f, Bits: uint16(bits)}
-	part, closed := strings.CutSuffix(part, "]")
-	if bracket != closed {
-		return span, fmt.Errorf("%q: want %s[], %s[BIT] or %s[FIRST..LAST]", s, name, name, name)
-	}
-	if part == "" {
-		return span, nil
-	}
-	one, other, both := strings.Cut(part, "..")
-	first, err := parseUint(one, 16)
-	last := first
-	if both && err == nil {
-		last, err = parseUint(other, 16)
-	}
-	if err != nil || first > last || last >= uint64(bits) {
-		return span, fmt.Errorf("%q: want bits 0 to %d, first..last", s, bits-1)
-	}
-	return Span{Field: f, Offset: uint16(first), Bits: uint16(last - first + 1)}, nil
 }

@@ -27,32 +27,13 @@ func (a SetField) AppendText(b []byte) []byte {
 	return append(append(b, "->"...), a.Field.String()...)
 }
 
-// AppendText is HEADER[] for a whole field, HEADER[3] for a bit, HEADER[0..15] for bits.
-//
-// in_port has two headers: NXM_OF_IN_PORT of 16 bits and OXM_OF_IN_PORT of 32; a span within 16 bits is written as the former.
-func (s Span) AppendText(b []byte) []byte {
-	header, bits := s.Field.info().header, s.Field.Bits()
-	switch {
-	case s.Field == InPort && s.Offset+s.Bits <= 16:
-		header, bits = "NXM_OF_IN_PORT", 16
-	case header == "":
-		header = s.Field.String()
-	}
-	b = append(b, header...)
-	switch {
-	case s.Offset == 0 && int(s.Bits) == bits:
-		return append(b, "[]"...)
-	case s.Bits == 1:
-		return append(appendNum(b, "[", s.Offset), ']')
-	default:
-		return append(appendNum(appendNum(b, "[", s.Offset), "..", s.Offset+s.Bits-1), ']')
-	}
-}
-
 // AppendText is move:SOURCE->DESTINATION.
 func (a Move) AppendText(b []byte) []byte {
 	return a.Dst.AppendText(append(a.Src.AppendText(append(b, "move:"...)), "->"...))
 }
+
+// AppendText is output:SPAN.
+func (a OutputReg) AppendText(b []byte) []byte { return a.Src.AppendText(append(b, "output:"...)) }
 
 // AppendText is resubmit(,TABLE), resubmit(PORT,TABLE), or resubmit:PORT for table 255, which is the present one.
 func (a Resubmit) AppendText(b []byte) []byte {
@@ -89,6 +70,18 @@ func (a ToMeter) AppendText(b []byte) []byte { return appendNum(b, "meter:", a.I
 
 // AppendText is goto_table:TABLE.
 func (a GotoTable) AppendText(b []byte) []byte { return appendNum(b, "goto_table:", a.Table) }
+
+// AppendText is exit.
+func (a Exit) AppendText(b []byte) []byte { return append(b, "exit"...) }
+
+// AppendText is write_metadata:VALUE[/MASK].
+func (a WriteMetadata) AppendText(b []byte) []byte {
+	b = appendHex(append(b, "write_metadata:"...), U64(a.Value, 8), 8)
+	if a.Mask != ^uint64(0) {
+		b = appendHex(append(b, '/'), U64(a.Mask, 8), 8)
+	}
+	return b
+}
 
 // AppendText is raw_action:HEX or raw_instruction:HEX, which is our own syntax.
 func (a Unknown) AppendText(b []byte) []byte {

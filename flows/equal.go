@@ -49,16 +49,36 @@ func (r *Rule) sameSettings(o *Rule) bool {
 func EqualActions(a, b []Action) bool { return slices.EqualFunc(a, b, equalAction) }
 
 func equalAction(a, b Action) bool {
-	x, unknown := a.(Unknown)
-	y, both := b.(Unknown)
-	if unknown && both { // not comparable
-		return x.Instruction == y.Instruction && bytes.Equal(x.Raw, y.Raw)
+	a, b = normal(a), normal(b)
+	switch a := a.(type) {
+	case interface{ equal(Action) bool }:
+		return a.equal(b)
+	case Output:
+		if a.Port != PortController { // MaxLen means nothing, and switches may report any
+			other, ok := b.(Output)
+			return ok && a.Port == other.Port
+		}
 	}
-	if out, ok := a.(Output); ok && out.Port != PortController { // MaxLen means nothing, and switches may report any
-		other, ok := b.(Output)
-		return ok && out.Port == other.Port
+	return a == b // of different types, or of one that is comparable
+}
+
+// normal is what comes back from a switch for a.
+func normal(a Action) Action {
+	switch a := a.(type) {
+	case ToController:
+		if o, plain := a.Plain(); plain {
+			return o
+		}
+	case WriteMetadata:
+		a.Value &= a.Mask
+		return a
 	}
-	return !unknown && !both && a == b
+	return a
+}
+
+func (a Unknown) equal(other Action) bool {
+	b, ok := other.(Unknown)
+	return ok && a.Instruction == b.Instruction && bytes.Equal(a.Raw, b.Raw)
 }
 
 // Equal reports whether two groups are the same, the order of buckets included: Open vSwitch's choice depends on it.

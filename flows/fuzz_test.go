@@ -1,13 +1,14 @@
 package flows_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/evenflow/evenflow/flows"
 )
 
 func FuzzParseRule(f *testing.F) {
-	for _, text := range ovsRules {
+	for _, text := range slices.Concat(ovsRules, niciraRules) {
 		f.Add(text)
 	}
 	f.Add("cookie=0x1, duration=1.5s, table=1, n_packets=0, n_bytes=0, idle_age=3, " +

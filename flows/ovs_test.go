@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func TestRulesAsOpenVSwitchPrintsThem(t *testing.T) {
 
 	var typed, ours []string
 	var rules []flows.Rule
-	for i, text := range ovsRules {
+	for i, text := range slices.Concat(ovsRules, niciraRules) {
 		text = fmt.Sprintf("cookie=%d,priority=%d,%s", i+1, i+1, text)
 		r, err := flows.ParseRule(text)
 		if err != nil {
@@ -266,7 +267,9 @@ func covered(t *testing.T, rules []flows.Rule) {
 			t.Errorf("no rule with %v", f)
 		}
 	}
-	for _, a := range []string{"Output", "SetField", "Move", "Resubmit", "FinTimeout", "ToGroup", "ToMeter", "GotoTable"} {
+	for _, a := range []string{"Output", "SetField", "Move", "Resubmit", "FinTimeout", "ToGroup", "ToMeter", "GotoTable", "CT", "CTClear",
+		"Multipath", "Learn", "OutputReg", "DecTTL", "PushVLAN", "PopVLAN", "PushMPLS", "PopMPLS", "SetMPLSTTL", "DecMPLSTTL", "StackPush",
+		"StackPop", "CheckPacketLarger", "ToController", "Exit", "WriteMetadata"} {
 		if !actions[a] {
 			t.Errorf("no rule with action %s", a)
 		}
