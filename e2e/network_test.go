@@ -161,25 +161,6 @@ func (w *network) awaitState(name, backend string, state vip.State) {
 		}
 		return err
 	})
-	w.settled()
-}
-
-// settled waits until all switches have confirmed what they are told now. A backend's state is read from the view, which is
-// ahead of the switches.
-func (w *network) settled() {
-	w.t.Helper()
-	w.Eventually(patience, func() error {
-		var all struct{ Items []vip.Read }
-		if err := w.call(http.MethodGet, "/api/v1/vips", nil, &all); err != nil {
-			return err
-		}
-		for _, r := range all.Items {
-			if r.Status.Phase == vip.PhasePending {
-				return fmt.Errorf("VIP %s: %s", r.Name, r.Status.Reason)
-			}
-		}
-		return nil
-	})
 }
 
 // awaitLive waits until a VIP has so many live connections.

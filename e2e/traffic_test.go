@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -135,4 +136,33 @@ func retransmissions(c *conn) (n uint32, err error) {
 		return 0, err
 	}
 	return info.Total_retrans, nil
+}
+
+// sink counts what comes to a port.
+type sink struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (s *sink) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+// drain receives datagrams and answers none.
+func drain(h *lab.Host, port int) *sink {
+	c, s := h.ListenPacket("udp", fmt.Sprintf("%s:%d", h.IP(), port)), &sink{}
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			if _, _, err := c.ReadFrom(buf); err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.n++
+			s.mu.Unlock()
+		}
+	}()
+	return s
 }

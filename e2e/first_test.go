@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// The first packet of a connection, which goes to the controller, arrives as one of many would: once, and no later ones
+// before it.
+func TestFirstPacket(t *testing.T) {
+	w := line(t, 2, "")
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 3)
+	serve(8080, b1, b2)
+	w.start()
+	w.service(vip.Spec{Name: "tcp", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, b1, b2)
+	w.service(vip.Spec{Name: "udp", Address: address, Protocol: vip.UDP, Port: "80"}, 9090, b1, b2)
+
+	t.Run("tcp", func(t *testing.T) {
+		for range 20 {
+			c := w.dial(client, "tcp", "", address+":80")
+			w.who(c)
+			if n, err := retransmissions(c); err != nil || n != 0 {
+				t.Errorf("%s: %d retransmissions, %v", c.LocalAddr(), n, err)
+			}
+		}
+	})
+	t.Run("udp", func(t *testing.T) {
+		var mu sync.Mutex
+		got := map[string][]string{} // texts by client
+		for _, h := range []*lab.Host{b1, b2} {
+			in := h.ListenPacket("udp", h.IP()+":9090")
+			go func() {
+				buf := make([]byte, 1500)
+				for {
+					n, from, err := in.ReadFrom(buf)
+					if err != nil {
+						return
+					}
+					mu.Lock()
+					got[from.String()] = append(got[from.String()], string(buf[:n]))
+					mu.Unlock()
+				}
+			}()
+		}
+		want := map[string][]string{}
+		for range 20 {
+			c := w.dial(client, "udp", "", address+":80")
+			for i := range 3 { // the later ones may be on their way before the rules are there
+				text := fmt.Sprint("datagram ", i)
+				if _, err := c.Write([]byte(text)); err != nil {
+					t.Fatal(err)
+				}
+				want[c.LocalAddr().String()] = append(want[c.LocalAddr().String()], text)
+			}
+		}
+		w.Eventually(patience, func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			for from, texts := range want {
+				if len(got[from]) < len(texts) {
+					return fmt.Errorf("of %s only %q has arrived", from, got[from])
+				}
+			}
+			return nil
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		for from, texts := range want {
+			if first := got[from][0]; len(got[from]) != len(texts) || first != "datagram 0" {
+				t.Errorf("of %s arrived %q", from, got[from])
+			}
+		}
+	})
+}
+
+// A client that the controller has never heard, as it need not ask for addresses, is answered at once, too.
+func TestFirstPacketOfUnknownClient(t *testing.T) {
+	w := line(t, 2, "")
+	client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1)
+	serve(8080, backend)
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, backend)
+	for _, static := range []struct {
+		at           *lab.Host
+		address, mac string
+	}{{client, address, vipMAC.String()}, {backend, client.IP(), client.MAC()}} {
+		if _, err := static.at.Run(w.ctx, "ip", "neighbour", "replace", static.address, "lladdr", static.mac, "dev", "eth0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hosts, err := w.hosts()
+	if err != nil || strings.Contains(fmt.Sprint(hosts), client.MAC()) {
+		t.Fatalf("the client is known: %v, %v", hosts, err)
+	}
+	c := w.dial(client, "tcp", "", address+":80")
+	w.who(c)
+	if n, err := retransmissions(c); err != nil || n != 0 {
+		t.Errorf("%d retransmissions, %v", n, err)
+	}
+}
+
+// A SYN sent again goes where the first went, however soon it comes; another connection's goes elsewhere.
+func TestRetransmittedSYN(t *testing.T) {
+	w := line(t, 1, "")
+	client := w.host("c1", 11, 1, 1)
+	var backends []*lab.Host
+	var taps []*tap
+	syn := func(g gopacket.Packet) bool { t := tcpOf(g); return t != nil && t.SYN && !t.ACK }
+	for i := 1; i <= 4; i++ {
+		b := w.host(fmt.Sprint("b", i), i, 1, 1+i)
+		backends, taps = append(backends, b), append(taps, w.tap(b, syn))
+	}
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Scheduler: vip.RoundRobin}, 8080, backends...)
+	out := client.Frames()
+	const nobody = "10.0.0.66" // no kernel has a hand in it
+	send := func(sport uint16) {
+		s := segment{hostMAC(t, client), vipMAC, nobody, address, sport, 80, "S", 1000, 0, ""}
+		if err := out.Send(s.frame(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// arrived is how many SYNs from a port each backend has got.
+	arrived := func(sport uint16) (counts [4]int, sum int) {
+		for i, p := range taps {
+			for _, g := range p.packets() {
+				if tcpOf(g).SrcPort == layers.TCPPort(sport) {
+					counts[i]++
+					sum++
+				}
+			}
+		}
+		return counts, sum
+	}
+	await := func(sport uint16, n int) [4]int {
+		w.Eventually(patience, func() error {
+			if counts, sum := arrived(sport); sum < n {
+				return fmt.Errorf("SYNs from %d have arrived: %v", sport, counts)
+			}
+			return nil
+		})
+		counts, _ := arrived(sport)
+		return counts
+	}
+	chosen := map[[4]int]bool{}
+	for sport := uint16(5000); sport < 5004; sport++ {
+		send(sport)
+		send(sport)
+		await(sport, 2)
+		send(sport) // past the rules, which are there by now
+		counts := await(sport, 3)
+		if counts != [4]int{3} && counts != [4]int{0, 3} && counts != [4]int{0, 0, 3} && counts != [4]int{0, 0, 0, 3} {
+			t.Errorf("three SYNs from %d went to %v", sport, counts)
+		}
+		chosen[counts] = true
+	}
+	if len(chosen) != 4 {
+		t.Errorf("four connections went to %v", chosen)
+	}
+	if n, err := w.live("web"); err != nil || n != 4 {
+		t.Errorf("%d live connections, %v", n, err)
+	}
+	// Another sequence number is a new connection from a port used again; it keeps its backend, and counts as one more.
+	var r vip.Read
+	if err := w.call(http.MethodGet, "/api/v1/vips/web", nil, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range r.Status.Backends {
+		if b.NewConnections != 1 {
+			t.Errorf("%s has had %d connections", b.Name, b.NewConnections)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"github.com/evenflow/evenflow/lab"
+)
+
+// vipMAC is the Ethernet address that all VIPs are answered with.
+var vipMAC = net.HardwareAddr{0x02, 0xef, 0, 0, 0, 1}
+
+// segment is a TCP segment of a frame.
+type segment struct {
+	srcMAC, dstMAC net.HardwareAddr
+	src, dst       string // addresses
+	sport, dport   uint16
+	flags          string // of S, A, R, F, P
+	seq, ack       uint32
+	payload        string
+}
+
+func (s segment) frame(t testing.TB) []byte {
+	t.Helper()
+	eth := &layers.Ethernet{SrcMAC: s.srcMAC, DstMAC: s.dstMAC, EthernetType: layers.EthernetTypeIPv4}
+	ip := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: net.ParseIP(s.src), DstIP: net.ParseIP(s.dst)}
+	tcp := &layers.TCP{SrcPort: layers.TCPPort(s.sport), DstPort: layers.TCPPort(s.dport), Seq: s.seq, Ack: s.ack, Window: 1024}
+	for _, f := range s.flags {
+		switch f {
+		case 'S':
+			tcp.SYN = true
+		case 'A':
+			tcp.ACK = true
+		case 'R':
+			tcp.RST = true
+		case 'F':
+			tcp.FIN = true
+		case 'P':
+			tcp.PSH = true
+		}
+	}
+	if err := tcp.SetNetworkLayerForChecksum(ip); err != nil {
+		t.Fatal(err)
+	}
+	b := gopacket.NewSerializeBuffer()
+	opt := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	if err := gopacket.SerializeLayers(b, opt, eth, ip, tcp, gopacket.Payload(s.payload)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// arpRequest asks for an address in the name of a host.
+func arpRequest(t testing.TB, from *lab.Host, target string) []byte {
+	t.Helper()
+	mac, err := net.ParseMAC(from.MAC())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eth := &layers.Ethernet{SrcMAC: mac, DstMAC: layers.EthernetBroadcast, EthernetType: layers.EthernetTypeARP}
+	arp := &layers.ARP{AddrType: layers.LinkTypeEthernet, Protocol: layers.EthernetTypeIPv4, HwAddressSize: 6, ProtAddressSize: 4,
+		Operation: layers.ARPRequest, SourceHwAddress: mac, SourceProtAddress: net.ParseIP(from.IP()).To4(),
+		DstHwAddress: make([]byte, 6), DstProtAddress: net.ParseIP(target).To4()}
+	b := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true}, eth, arp); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// hostMAC is a host's Ethernet address.
+func hostMAC(t testing.TB, h *lab.Host) net.HardwareAddr {
+	t.Helper()
+	mac, err := net.ParseMAC(h.MAC())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mac
+}
+
+// tap keeps what comes in at a host and is wanted.
+type tap struct {
+	*lab.Frames
+	mu   sync.Mutex
+	seen []gopacket.Packet
+}
+
+// tap listens at a host until the test ends.
+func (w *network) tap(h *lab.Host, wanted func(gopacket.Packet) bool) *tap {
+	w.t.Helper()
+	p := &tap{Frames: h.Frames()}
+	ctx, cancel := context.WithCancel(w.ctx)
+	done := make(chan struct{})
+	w.t.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		for {
+			if _, err := p.Receive(ctx, func(frame []byte) bool {
+				if g := gopacket.NewPacket(append([]byte(nil), frame...), layers.LayerTypeEthernet, gopacket.Default); wanted(g) {
+					p.mu.Lock()
+					p.seen = append(p.seen, g)
+					p.mu.Unlock()
+				}
+				return false
+			}); err != nil {
+				return
+			}
+		}
+	}()
+	return p
+}
+
+func (p *tap) packets() []gopacket.Packet {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]gopacket.Packet(nil), p.seen...)
+}
+
+// tcpOf is a packet's TCP header, nil if it has none.
+func tcpOf(g gopacket.Packet) *layers.TCP {
+	t, _ := g.Layer(layers.LayerTypeTCP).(*layers.TCP)
+	return t
+}
+
+// tcpFrom wants TCP from a port.
+func tcpFrom(port uint16) func(gopacket.Packet) bool {
+	return func(g gopacket.Packet) bool {
+		t := tcpOf(g)
+		return t != nil && uint16(t.SrcPort) == port
+	}
+}

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"errors"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// refused fails the test unless a client is refused, by RST over TCP and by ICMP over UDP.
+func (w *network) refused(why string, err error) {
+	w.t.Helper()
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		w.t.Errorf("%s: %v; want a connection refused", why, err)
+	}
+}
+
+// What nobody serves at a VIP's address is refused at once, as a host does.
+func TestRefused(t *testing.T) {
+	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
+		t.Run(version, func(t *testing.T) {
+			w := line(t, 2, version)
+			client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1)
+			serve(8080, backend)
+			w.start()
+			for _, name := range []string{"tcp", "udp"} {
+				p := vip.Protocol(name)
+				w.service(vip.Spec{Name: name, Address: address, Protocol: p, Port: "80"}, 8080, backend)
+				w.declare(vip.Spec{Name: name + "-empty", Address: address, Protocol: p, Port: "81"})
+				w.declare(vip.Spec{Name: name + "-unknown", Address: address, Protocol: p, Port: "82",
+					Backends: []vip.BackendSpec{{Name: "b", Address: "10.0.0.250"}}})
+				w.declare(vip.Spec{Name: name + "-disabled", Address: address, Protocol: p, Port: "83",
+					Backends: []vip.BackendSpec{{Name: "b", Address: backend.IP(), Port: 8080, Admin: vip.Disabled}}})
+			}
+			tcp := func(why, to string) {
+				t.Helper()
+				_, err := dial(w.ctx, client, "tcp", "", to)
+				w.refused("TCP, "+why, err)
+			}
+			udp := func(why, to string) {
+				t.Helper()
+				c := w.dial(client, "udp", "", to)
+				_, _, err := c.ask("hello")
+				w.refused("UDP, "+why, err)
+			}
+			for why, to := range map[string]string{"closed port": ":79", "no backends": ":81", "backend not known": ":82",
+				"backend disabled": ":83"} {
+				tcp(why, address+to)
+				udp(why, address+to)
+			}
+			w.cables["b1"].Cut()
+			for _, name := range []string{"tcp", "udp"} {
+				w.awaitState(name, "b1", vip.StateDown)
+			}
+			tcp("backend down", address+":80")
+			udp("backend down", address+":80")
+			w.cables["b1"].Restore()
+			for _, name := range []string{"tcp", "udp"} {
+				w.awaitState(name, "b1", vip.StateUp)
+				w.who(w.dial(client, name, "", address+":80"))
+			}
+			w.change(http.MethodDelete, "tcp", nil)
+			tcp("VIP deleted", address+":80")
+			w.who(w.dial(client, "udp", "", address+":80"))
+		})
+	}
+}
+
+// A segment of a connection that nobody knows is answered by a RST that its sender accepts; it is never balanced.
+func TestUnknownConnectionReset(t *testing.T) {
+	w := line(t, 1, "")
+	client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2)
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, backend)
+	atBackend := w.tap(backend, func(g gopacket.Packet) bool { return tcpOf(g) != nil })
+	atClient := w.tap(client, tcpFrom(80))
+	out := client.Frames()
+	for i, flags := range []string{"A", "PA", "FA", "SA"} {
+		s := segment{hostMAC(t, client), vipMAC, client.IP(), address, uint16(6000 + i), 80, flags, 100, 7000, "late"}
+		if err := out.Send(s.frame(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	none := segment{hostMAC(t, client), vipMAC, client.IP(), address, 6100, 80, "R", 100, 7000, ""} // a RST has no answer
+	if err := out.Send(none.frame(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.Eventually(patience, func() error {
+		if n := len(atClient.packets()); n < 4 {
+			return errors.New("some segments have no answer")
+		}
+		return nil
+	})
+	if _, err := dial(w.ctx, client, "tcp", "", address+":79"); !errors.Is(err, syscall.ECONNREFUSED) { // all before it has been answered
+		t.Errorf("closed port: %v", err)
+	}
+	got := atClient.packets()
+	if len(got) != 4 {
+		t.Errorf("%d answers to four segments and a RST", len(got))
+	}
+	for _, g := range got {
+		if r := tcpOf(g); !r.RST || r.Seq != 7000 || g.NetworkLayer().NetworkFlow().Src().String() != address {
+			t.Errorf("answer: %v", g)
+		}
+	}
+	if n := len(atBackend.packets()); n != 0 {
+		t.Errorf("%d segments have reached the backend", n)
+	}
+	if n, err := w.live("web"); err != nil || n != 0 {
+		t.Errorf("%d live connections, %v", n, err)
+	}
+}
+
+// A flood of SYNs to a VIP that must refuse them is answered only so often as its meter allows, and takes nothing from others.
+func TestRefusalsAreMetered(t *testing.T) {
+	w := line(t, 1, "")
+	client, flooder, backend := w.host("c1", 11, 1, 1), w.host("c2", 12, 1, 2), w.host("b1", 1, 1, 3)
+	serve(8080, backend)
+	w.start()
+	w.declare(vip.Spec{Name: "empty", Address: address, Protocol: vip.TCP, Port: "81"})
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, backend)
+	resets, out := w.tap(flooder, tcpFrom(81)), flooder.Frames()
+	const flood = 3000
+	begin := time.Now()
+	for i := range flood {
+		s := segment{hostMAC(t, flooder), vipMAC, flooder.IP(), address, uint16(10000 + i), 81, "S", 1, 0, ""}
+		if err := out.Send(s.frame(t)); err != nil {
+			t.Fatal(err)
+		}
+		if i == flood/2 {
+			c := w.dial(client, "tcp", "", address+":80")
+			w.who(c)
+			if n, err := retransmissions(c); err != nil || n != 0 {
+				t.Errorf("in the flood: %d retransmissions, %v", n, err)
+			}
+		}
+	}
+	w.who(w.dial(client, "tcp", "", address+":80")) // behind what the flood has sent to the controller
+	took := time.Since(begin).Seconds()
+	n := len(resets.packets())
+	if limit := 2 * (100*took + 100); n == 0 || float64(n) > limit {
+		t.Errorf("%d of %d SYNs in %.1f s were answered, want some and at most %.0f", n, flood, took, limit)
+	}
+	t.Logf("%d of %d SYNs in %.1f s were answered", n, flood, took)
+}
