@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
@@ -96,6 +97,9 @@ func putVIP(tx store.Tx, x *vip.VIP) error {
 	}
 	return tx.Put(store.BucketVIPs, store.IDKey(uint64(x.ID)), b)
 }
+
+// Backup writes a backup of the store.
+func (e *Engine) Backup(w io.Writer) error { return e.cfg.Store.Backup(w) }
 
 // saver stores the topology some time after it has changed.
 type saver struct {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"io"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -56,6 +57,8 @@ type Engine interface {
 	SwitchReader
 	TopologyReader
 	EventReader
+	// Backup writes a backup of the store.
+	Backup(w io.Writer) error
 	// Ready is nil when the state is loaded and the listeners are open.
 	Ready() error
 }

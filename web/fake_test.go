@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/netip"
 	"slices"
@@ -27,16 +28,26 @@ const (
 // fakeEngine holds VIPs with the real model's rules, and one connected switch, s1, that confirms everything at once unless
 // late is set.
 type fakeEngine struct {
-	mu      sync.Mutex
-	vips    map[string]*vip.VIP
-	nextID  vip.ID
-	late    bool   // the switch confirms nothing
-	refuses string // the switch refuses with this text
-	notYet  error  // what Ready says
-	readErr error  // what Flows, Groups and Meters say
-	events  []apps.Event
-	changed chan struct{}
-	waits   chan struct{} // gets a value when a request begins to wait
+	mu        sync.Mutex
+	vips      map[string]*vip.VIP
+	nextID    vip.ID
+	late      bool   // the switch confirms nothing
+	refuses   string // the switch refuses with this text
+	notYet    error  // what Ready says
+	readErr   error  // what Flows, Groups and Meters say
+	events    []apps.Event
+	backupErr error
+	changed   chan struct{}
+	waits     chan struct{} // gets a value when a request begins to wait
+}
+
+var backupBytes = []byte{0x1f, 0x8b, 0, '<', 0xff}
+
+func (f *fakeEngine) Backup(w io.Writer) error {
+	if f.backupErr == nil {
+		_, f.backupErr = w.Write(backupBytes)
+	}
+	return f.backupErr
 }
 
 func newFake() *fakeEngine {

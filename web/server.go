@@ -114,6 +114,7 @@ func (s *Server) routes() error {
 	s.registerSwitches(a)
 	s.registerTopology(a)
 	s.registerEvents(a)
+	s.registerBackup(a)
 	for _, schema := range a.OpenAPI().Components.Schemas.Map() {
 		neverNull(schema)
 	}

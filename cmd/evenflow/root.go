@@ -24,7 +24,8 @@ func newRoot(t *terminal) *cobra.Command {
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	serve, _ := serveCommand(t)
-	root.AddCommand(serve, applyCommand(t), getCommand(t), vipCommand(t), backendCommand(t), statusCommand(t), versionCommand(t))
+	root.AddCommand(serve, applyCommand(t), getCommand(t), vipCommand(t), backendCommand(t), statusCommand(t),
+		backupCommand(t), restoreCommand(t), versionCommand(t))
 	return root
 }
 
