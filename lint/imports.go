@@ -47,6 +47,7 @@ var allowed = []struct {
 	{"bench/*", nil},
 	{"e2e", []string{"apps", "apps/vip", "web"}},
 	{"lab", nil},
+	{"ops", nil},
 	{"lint", nil},
 }
 
