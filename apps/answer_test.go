@@ -42,6 +42,10 @@ func rejected(t *testing.T, data []byte) gopacket.Packet {
 	if !bytes.Equal(eth.SrcMAC, VIPMAC[:]) || !bytes.Equal(eth.DstMAC, clientMAC[:]) {
 		t.Errorf("Ethernet %v to %v", eth.SrcMAC, eth.DstMAC)
 	}
+	if ip, ok := p.NetworkLayer().(*layers.IPv6); ok {
+		verifyIPv6(t, ip)
+		return p
+	}
 	ip := p.NetworkLayer().(*layers.IPv4)
 	if src, _ := netip.AddrFromSlice(ip.SrcIP); src != vipIP || ip.TTL == 0 {
 		t.Errorf("IP %+v", ip)
@@ -130,6 +134,10 @@ func TestRejectNeverAnswers(t *testing.T) {
 		"from nobody":          change(func(f *Frame) { f.Src = addr("0.0.0.0") }),
 		"from itself":          change(func(f *Frame) { f.Src = f.Dst }),
 		"a fragment":           change(func(f *Frame) { f.Fragment = true }),
+		"an IPv4 address":      change(func(f *Frame) { f.Src = addr("::ffff:10.0.0.9") }),
+		"an ICMPv6 error":      {Data: syn, IP: syn, EthType: EtherTypeIPv6, Proto: ProtoICMPv6, Src: addr("fd00::9"), Dst: addr("fd00::100")},
+		"an IPv6 group":        {Data: syn, IP: syn, EthType: EtherTypeIPv6, Proto: ProtoUDP, Src: addr("fd00::9"), Dst: addr("ff02::1")},
+		"from no IPv6 address": {Data: syn, IP: syn, EthType: EtherTypeIPv6, Proto: ProtoUDP, Src: addr("::"), Dst: addr("fd00::100")},
 		"another protocol":     change(func(f *Frame) { f.Proto = 132 }),
 		"an ICMP error":        parse(t, build(t, ethernet(), ipv4(layers.IPProtocolICMPv4), &layers.ICMPv4{TypeCode: 3<<8 | 3})),
 		"a ping":               parse(t, build(t, ethernet(), ipv4(layers.IPProtocolICMPv4), &layers.ICMPv4{TypeCode: 8 << 8})),
@@ -137,6 +145,39 @@ func TestRejectNeverAnswers(t *testing.T) {
 	} {
 		if out, ok := Reject(f, nil); ok || out != nil {
 			t.Errorf("%s was answered: %x", name, out)
+		}
+	}
+}
+
+// verifyIPv6 checks the header of an answer and the checksum of what it carries.
+func verifyIPv6(t *testing.T, ip *layers.IPv6) {
+	t.Helper()
+	if src, _ := netip.AddrFromSlice(ip.SrcIP); src != vipIPv6 || ip.HopLimit == 0 || int(ip.Length) != len(ip.Payload) {
+		t.Errorf("IP %+v", ip)
+	}
+	pseudo := append([]byte(nil), ip.Contents[8:40]...)
+	pseudo = binary.BigEndian.AppendUint32(pseudo, uint32(len(ip.Payload)))
+	pseudo = append(pseudo, 0, 0, 0, byte(ip.NextHeader))
+	if c := checksum(pseudo, ip.Payload); c != 0 {
+		t.Errorf("%v checksum is off by %#x", ip.NextHeader, c)
+	}
+}
+
+func TestRejectIPv6(t *testing.T) {
+	tcp := rejected(t, synFrameIPv6(t)).TransportLayer().(*layers.TCP)
+	if tcp.SrcPort != 80 || tcp.DstPort != 40000 || !tcp.RST || !tcp.ACK || tcp.Seq != 0 || tcp.Ack != 1001 {
+		t.Errorf("%+v", tcp)
+	}
+	for _, size := range []int{0, 8, 1232 - 48, 1232 - 47, 1400} {
+		data := build(t, ethernetIPv6(), ipv6(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 54}, gopacket.Payload(make([]byte, size)))
+		p := rejected(t, data)
+		icmp := p.Layer(layers.LayerTypeICMPv6).(*layers.ICMPv6)
+		want := append(make([]byte, 4), parse(t, data).IP[:min(1232, 48+size)]...)
+		if icmp.TypeCode != layers.CreateICMPv6TypeCode(1, 4) || !bytes.Equal(icmp.Payload, want) {
+			t.Errorf("%v quotes %d bytes of %d", icmp.TypeCode, len(icmp.Payload)-4, 48+size)
+		}
+		if n := len(p.NetworkLayer().LayerContents()) + len(p.NetworkLayer().LayerPayload()); n > 1280 {
+			t.Errorf("answer of %d bytes, more than the least MTU", n)
 		}
 	}
 }

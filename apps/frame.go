@@ -23,7 +23,7 @@ type Frame struct {
 	Src, Dst netip.Addr
 	TTL      uint8
 	Fragment bool   // a later fragment, or a first one with more to come
-	IP       []byte // the IP packet, without Ethernet padding
+	IP       []byte // the IP packet, without Ethernet padding; of IPv6 Proto and what follows are behind its extension headers
 
 	// TCP, UDP
 	SrcPort, DstPort uint16
@@ -36,6 +36,10 @@ type Frame struct {
 	ARPOp          uint16
 	ARPSrc, ARPDst netip.Addr
 	ARPSrcMAC      flows.MAC
+
+	// Neighbour solicitation or advertisement, if it is valid (RFC 4861 section 7.1); which of them, ICMPType says
+	NDTarget netip.Addr
+	NDLink   flows.MAC // the source's of a solicitation, the target's of an advertisement
 }
 
 // TCP flags.
@@ -50,8 +54,18 @@ const (
 const (
 	EtherTypeIPv4 = 0x0800
 	EtherTypeARP  = 0x0806
+	EtherTypeIPv6 = 0x86dd
 
-	ProtoICMP = 1
-	ProtoTCP  = 6
-	ProtoUDP  = 17
+	ProtoICMP   = 1
+	ProtoTCP    = 6
+	ProtoUDP    = 17
+	ProtoICMPv6 = 58
+)
+
+// Neighbour discovery (RFC 4861 section 4).
+const (
+	RouterAdvertisement    = 134
+	NeighbourSolicitation  = 135
+	NeighbourAdvertisement = 136
+	NDHopLimit             = 255 // of all its messages: they come from no farther than this network
 )

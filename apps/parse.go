@@ -14,9 +14,11 @@ var (
 	ErrFrameVLAN     = errors.New("frame: VLAN tag is cut off, or more than two of them")
 	ErrFrameARP      = errors.New("frame: ARP is cut off, or not of Ethernet and IPv4")
 	ErrFrameIP       = errors.New("frame: IP header is cut off, or its version or lengths are wrong")
+	ErrFrameIPv6     = errors.New("frame: IPv6 extension header is cut off, or there are too many of them")
 	ErrFrameTCP      = errors.New("frame: TCP header is cut off, or its length is wrong")
 	ErrFrameUDP      = errors.New("frame: UDP header is cut off, or its length is wrong")
 	ErrFrameICMP     = errors.New("frame: ICMP header is cut off")
+	ErrFrameND       = errors.New("frame: neighbour discovery is cut off, or the length of an option is wrong")
 )
 
 const (
@@ -27,8 +29,8 @@ const (
 	maxVLANTags    = 2
 )
 
-// ParseFrame takes an Ethernet frame apart: VLAN tags (at most two), ARP, IPv4 with TCP, UDP or ICMP. Other payloads are
-// left in Data. All of f is overwritten; after an error it holds what came before the fault. Nothing is allocated, lengths
+// ParseFrame takes an Ethernet frame apart: VLAN tags (at most two), ARP, IPv4 and IPv6 with TCP, UDP or ICMP. Other payloads
+// are left in Data. All of f is overwritten; after an error it holds what came before the fault. Nothing is allocated, lengths
 // are believed only within what is there, checksums are not looked at.
 //
 // It is no user of gopacket because it sees every packet-in: a SYN takes 8 ns here and 47 ns with gopacket's
@@ -53,6 +55,8 @@ func ParseFrame(data []byte, f *Frame) error {
 		return f.parseIPv4(b)
 	case EtherTypeARP:
 		return f.parseARP(b)
+	case EtherTypeIPv6:
+		return f.parseIPv6(b)
 	}
 	return nil
 }
@@ -93,11 +97,17 @@ func (f *Frame) parseIPv4(b []byte) error {
 	case ProtoUDP:
 		return f.parseUDP(p)
 	case ProtoICMP:
-		if len(p) < 8 {
-			return ErrFrameICMP
-		}
-		f.ICMPType, f.Payload = p[0], p[8:]
+		return f.parseICMP(p)
 	}
+	return nil
+}
+
+// parseICMP takes the header as 8 bytes, as of most messages and of the shortest.
+func (f *Frame) parseICMP(p []byte) error {
+	if len(p) < 8 {
+		return ErrFrameICMP
+	}
+	f.ICMPType, f.Payload = p[0], p[8:]
 	return nil
 }
 

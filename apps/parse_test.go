@@ -22,16 +22,17 @@ var (
 // build serialises layers, with lengths and checksums made right.
 func build(t testing.TB, stack ...gopacket.SerializableLayer) []byte {
 	t.Helper()
-	for i, l := range stack {
-		ip, ok := l.(*layers.IPv4)
-		if !ok {
-			continue
-		}
-		switch next := stack[i+1].(type) {
-		case *layers.TCP:
-			_ = next.SetNetworkLayerForChecksum(ip)
-		case *layers.UDP:
-			_ = next.SetNetworkLayerForChecksum(ip)
+	var ip gopacket.NetworkLayer
+	for _, l := range stack {
+		switch l := l.(type) {
+		case *layers.IPv4:
+			ip = l
+		case *layers.IPv6:
+			ip = l
+		case interface {
+			SetNetworkLayerForChecksum(gopacket.NetworkLayer) error
+		}:
+			_ = l.SetNetworkLayerForChecksum(ip)
 		}
 	}
 	b := gopacket.NewSerializeBuffer()
@@ -190,9 +191,11 @@ func TestParseFrameForgetsTheLast(t *testing.T) {
 }
 
 func TestParseFrameAllocatesNothing(t *testing.T) {
-	data, f := synFrame(t), new(Frame)
-	if n := testing.AllocsPerRun(100, func() { _ = ParseFrame(data, f) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	for _, data := range append(seedsIPv6(t), synFrame(t), synFrameIPv6(t)) {
+		f := new(Frame)
+		if n := testing.AllocsPerRun(100, func() { _ = ParseFrame(data, f) }); n != 0 {
+			t.Errorf("%v allocations for %x", n, data)
+		}
 	}
 }
 
@@ -204,6 +207,10 @@ func FuzzParseFrame(f *testing.F) {
 	f.Add(build(f, ethernet(), ipv4(layers.IPProtocolICMPv4), &layers.ICMPv4{}))
 	arp, _ := hex.DecodeString("ffffffffffff020000000009" + "0806" + "0001080006040001020000000009" + "0a000009" + "000000000000" + "0a000064")
 	f.Add(arp)
+	f.Add(synFrameIPv6(f))
+	for _, seed := range seedsIPv6(f) {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got Frame
 		if err := ParseFrame(data, &got); err != nil {
@@ -212,8 +219,11 @@ func FuzzParseFrame(f *testing.F) {
 		if len(got.IP)+len(got.Payload) > 2*len(data) {
 			t.Fatalf("more than there is: %+v", got)
 		}
-		if got.EthType == EtherTypeIPv4 {
+		switch got.EthType {
+		case EtherTypeIPv4:
 			agree(t, data, &got)
+		case EtherTypeIPv6:
+			agreeIPv6(t, data, &got)
 		}
 		answer, ok := Reject(&got, nil)
 		if !ok {
@@ -252,6 +262,14 @@ func BenchmarkParseFrame(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			_ = ParseFrame(data, &f)
+		}
+	})
+	v6 := synFrameIPv6(b)
+	b.Run("own IPv6", func(b *testing.B) {
+		var f Frame
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = ParseFrame(v6, &f)
 		}
 	})
 	b.Run("gopacket", func(b *testing.B) {
