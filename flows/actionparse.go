@@ -219,7 +219,7 @@ func (s *scanner) resubmit(it item) (Action, error) {
 		n, err = parseUint(table, 8)
 		r.Table = uint8(n)
 	}
-	if err == nil && r == (Resubmit{Port: PortIn, Table: 0xff}) {
+	if port == "" && table == "" {
 		err = fmt.Errorf("want resubmit(,TABLE), resubmit(PORT,TABLE) or resubmit:PORT")
 	}
 	if err != nil {

@@ -61,8 +61,11 @@ const (
 	TunnelID
 	TunSrc
 	TunDst
+	TunIPv6Src
+	TunIPv6Dst
 	Metadata
 	InPort
+	VLANTCI // the whole tag, in actions only: a match has VLANVID and VLANPCP
 	VLANVID
 	VLANPCP
 	EthSrc
@@ -84,6 +87,7 @@ const (
 	IPTTL
 	MPLSLabel
 	MPLSTC
+	MPLSTTL
 	MPLSBOS
 	IPFrag
 	TCPSrc
@@ -99,6 +103,8 @@ const (
 	NDTarget
 	NDSLL
 	NDTLL
+	NDReserved    // with the flags of an advertisement: router, solicited, override are its highest bits
+	NDOptionsType // 1 says whose address asks (nd_sll), 2 whose is told (nd_tll)
 	TCPFlags
 	fieldEnd
 )

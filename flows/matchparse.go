@@ -6,12 +6,12 @@ import (
 )
 
 const allowedFields = "a protocol (ip, icmp, tcp, udp, sctp, ipv6, icmp6, tcp6, udp6, sctp6, arp, rarp, mpls, mplsm) or a field " +
-	"(in_port, metadata, pkt_mark, reg0 to reg15, xreg0 to xreg7, xxreg0 to xxreg3, tun_id, tun_src, tun_dst, dp_hash, recirc_id, " +
+	"(in_port, metadata, pkt_mark, reg0 to reg15, xreg0 to xreg7, xxreg0 to xxreg3, tun_id, tun_src, tun_dst, tun_ipv6_src, tun_ipv6_dst, dp_hash, recirc_id, " +
 	"conj_id, ct_state, ct_zone, ct_mark, ct_label, ct_nw_src, ct_nw_dst, ct_ipv6_src, ct_ipv6_dst, ct_nw_proto, ct_tp_src, ct_tp_dst, " +
-	"dl_src, dl_dst, dl_type, dl_vlan, dl_vlan_pcp, vlan_vid, vlan_pcp, vlan_tci, mpls_label, mpls_tc, mpls_bos, nw_src, nw_dst, " +
+	"dl_src, dl_dst, dl_type, dl_vlan, dl_vlan_pcp, vlan_vid, vlan_pcp, vlan_tci, mpls_label, mpls_tc, mpls_ttl, mpls_bos, nw_src, nw_dst, " +
 	"nw_proto, nw_tos, ip_dscp, nw_ecn, nw_ttl, nw_frag, ipv6_src, ipv6_dst, ipv6_label, arp_op, arp_spa, arp_tpa, arp_sha, arp_tha, " +
 	"tp_src, tp_dst, tcp_src, tcp_dst, tcp_flags, udp_src, udp_dst, sctp_src, sctp_dst, icmp_type, icmp_code, icmpv6_type, " +
-	"icmpv6_code, nd_target, nd_sll, nd_tll)"
+	"icmpv6_code, nd_target, nd_sll, nd_tll, nd_reserved, nd_options_type)"
 
 // ParseMatch reads a match in ovs-ofctl syntax: what [Match.String] writes, and the other names and forms that ovs-ofctl
 // reads. The error, a [*SyntaxError], says where it is wrong and what is allowed.
@@ -149,7 +149,7 @@ func (p *matchParser) field(it item) error {
 			return p.put(it, Cond{Field: VLANVID, Value: U64(0x1000|n, 2)})
 		}
 		return p.put(it, Cond{Field: VLANVID})
-	case "vlan_tci":
+	case "vlan_tci", "NXM_OF_VLAN_TCI":
 		return p.vlanTCI(it)
 	}
 	f, _ := FieldByName(it.key)

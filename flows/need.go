@@ -24,6 +24,7 @@ type need uint8
 
 const (
 	needNothing need = iota
+	needOther        // another field
 	needCT
 	needCTProto
 	needVLAN
@@ -43,7 +44,8 @@ const (
 )
 
 var needNames = [...]string{
-	needCT: "ct_state with +new, +est, +rel, +rpl or +trk-inv", needCTProto: "ct_nw_proto", needVLAN: "dl_vlan, or vlan_vid with 0x1000",
+	needOther: "to be told as vlan_vid and vlan_pcp",
+	needCT:    "ct_state with +new, +est, +rel, +rpl or +trk-inv", needCTProto: "ct_nw_proto", needVLAN: "dl_vlan, or vlan_vid with 0x1000",
 	needMPLS: "mpls or mplsm", needIPv4: "ip", needIPv6: "ipv6", needIP: "ip or ipv6", needARP: "arp or rarp",
 	needTCP: "tcp or tcp6", needUDP: "udp or udp6", needSCTP: "sctp or sctp6", needICMP: "icmp", needICMPv6: "icmp6",
 	needND: "icmp6 and icmp_type=135 or 136", needSolicit: "icmp6 and icmp_type=135", needAdvert: "icmp6 and icmp_type=136",
@@ -61,6 +63,8 @@ func (m Match) has(n need) bool {
 	eth, proto := m.num(EthType), m.num(IPProto)
 	ip := eth == ethIPv4 || eth == ethIPv6
 	switch n {
+	case needOther:
+		return false
 	case needCT:
 		c, _ := m.Get(CTState)
 		set, mask := c.Value[3], c.Mask[3]

@@ -1,7 +1,13 @@
 package flows_test
 
-// niciraRules continue ovsRules: actions of Nicira and of tags.
+// niciraRules continue ovsRules: actions and fields of Nicira and of tags.
 var niciraRules = []string{
+	"tun_src=1.2.3.4,tun_dst=1.2.3.5,tun_ipv6_src=fe80::1,tun_ipv6_dst=fe80::/16,metadata=1,actions=set_field:fe80::1->tun_ipv6_dst",
+	"mpls,mpls_ttl=7,mpls_bos=1,mpls_tc=2,mpls_label=4,actions=set_field:4->mpls_ttl,move:mpls_ttl[]->reg0[0..7]",
+	"icmp6,icmp_type=135,nd_reserved=4294967295,nd_options_type=1,nd_target=fe80::1,actions=set_field:3->nd_reserved,set_field:2->nd_options_type",
+	"icmp6,icmp_type=136,nd_reserved=0,nd_options_type=255,actions=move:reg0[]->nd_reserved[],load:7->nd_options_type[]",
+	"actions=set_field:5->vlan_tci,set_field:0x1005/0x1fff->vlan_tci,load:5->NXM_OF_VLAN_TCI[0..11],move:vlan_tci[]->reg0[0..15]",
+	"vlan_tci=0xf123,actions=learn(NXM_OF_VLAN_TCI[0..11],NXM_OF_ETH_DST[]=NXM_OF_ETH_SRC[],vlan_tci=5,output:NXM_OF_IN_PORT[])",
 	"ip,actions=ct,ct(),ct(table=3),ct(zone=5),ct(zone=65535,table=0),ct(zone=NXM_NX_REG1[0..15],nat),ct(nat,table=254)",
 	"ip,actions=ct(commit),ct(force,commit),ct(commit,exec(set_field:5->ct_mark)),ct(commit,exec(load:1->ct_mark[3..4],move:reg0[]->ct_mark[]))",
 	"ip,actions=ct(commit,exec(set_field:0x5/0xff->ct_mark,set_field:0x10000000000000000000000000000001->ct_label))",

@@ -12,7 +12,7 @@ func parseSetField(s string) (Action, error) {
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("want VALUE[/MASK]->FIELD")
-	case !known || name == "dl_vlan" || name == "vlan_tci" || name == "NXM_OF_IN_PORT":
+	case !known || name == "dl_vlan" || name == "NXM_OF_IN_PORT":
 		return nil, fmt.Errorf("unknown field %q, want the name of a field like eth_dst, ip_src, tcp_dst, reg0", name)
 	case name == "nw_tos":
 		n, err := parseUint(value, 8)

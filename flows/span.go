@@ -44,7 +44,7 @@ func (s Span) AppendText(b []byte) []byte {
 func parseSpan(s string) (span Span, err error) {
 	name, part, bracket := strings.Cut(s, "[")
 	f, known := FieldByName(name)
-	if !known || f.info().header == "" || name == "nw_tos" || name == "dl_vlan" || name == "vlan_tci" {
+	if !known || f.info().header == "" || name == "nw_tos" || name == "dl_vlan" {
 		return span, fmt.Errorf("unknown field %q, want the name of a field like eth_dst, reg0, NXM_OF_ETH_DST", name)
 	}
 	bits := f.Bits()

@@ -2,7 +2,6 @@ package openflow
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/evenflow/evenflow/flows"
 )
@@ -10,20 +9,18 @@ import (
 // Action numbers (OFPAT_*, section 7.2.6).
 const (
 	actOutput       = 0
+	actSetMPLSTTL   = 15 // deprecated from 1.2 on, but there is no other name for it
+	actDecMPLSTTL   = 16
+	actPushVLAN     = 17
+	actPopVLAN      = 18
+	actPushMPLS     = 19
+	actPopMPLS      = 20
 	actGroup        = 22
+	actDecTTL       = 24
 	actSetField     = 25
 	actCopyField    = 28 // 1.5
 	actMeter        = 29 // 1.5
 	actExperimenter = 0xffff
-)
-
-// Nicira action numbers (NXAST_*).
-const (
-	nxRegMove       = 6
-	nxRegLoad       = 7
-	nxResubmitTable = 14
-	nxFinTimeout    = 19
-	nxRegLoad2      = 33
 )
 
 // appendActions appends actions of a list: no goto_table, no meter in 1.3, both of which are instructions.
@@ -48,6 +45,8 @@ func appendAction(b []byte, v Version, a flows.Action, first bool) ([]byte, erro
 		return appendSetField(b, v, &a)
 	case flows.Move:
 		return appendMove(b, v, &a)
+	case flows.CT:
+		return appendCT(b, v, &a)
 	case flows.Resubmit:
 		port, ok := port16(a.Port)
 		if !ok {
@@ -72,15 +71,29 @@ func appendAction(b []byte, v Version, a flows.Action, first bool) ([]byte, erro
 		return be.AppendUint32(b, a.ID), nil
 	case flows.GotoTable:
 		return b, &ValueError{What: "goto_table is possible as the last action of a rule only"}
+	case flows.WriteMetadata:
+		return b, &ValueError{What: "write_metadata is possible after the actions of a rule only"}
 	case flows.Unknown:
 		if a.Instruction {
 			return b, &ValueError{What: "instruction in an action list"}
 		}
 		return appendRaw(b, a.Raw)
+	case flows.PushVLAN:
+		return append(b, 0, actPushVLAN, 0, 8, byte(a.EthType>>8), byte(a.EthType), 0, 0), nil
+	case flows.PopVLAN:
+		return append(b, 0, actPopVLAN, 0, 8, 0, 0, 0, 0), nil
+	case flows.PushMPLS:
+		return append(b, 0, actPushMPLS, 0, 8, byte(a.EthType>>8), byte(a.EthType), 0, 0), nil
+	case flows.PopMPLS:
+		return append(b, 0, actPopMPLS, 0, 8, byte(a.EthType>>8), byte(a.EthType), 0, 0), nil
+	case flows.SetMPLSTTL:
+		return append(b, 0, actSetMPLSTTL, 0, 8, a.TTL, 0, 0, 0), nil
+	case flows.DecMPLSTTL:
+		return append(b, 0, actDecMPLSTTL, 0, 8, 0, 0, 0, 0), nil
 	case nil:
 		return b, &ValueError{What: "nil action"}
 	}
-	return b, &ValueError{What: fmt.Sprintf("action of type %T has no wire form", a)}
+	return appendExtension(b, v, a)
 }
 
 // appendRaw appends an action or instruction kept as it was read.
@@ -89,103 +102,4 @@ func appendRaw(b, raw []byte) ([]byte, error) {
 		return b, &ValueError{What: fmt.Sprintf("raw action %x is not one whole action", raw)}
 	}
 	return append(b, raw...), nil
-}
-
-// appendNicira appends the header of a Nicira action of length n.
-func appendNicira(b []byte, n uint8, subtype uint8) []byte {
-	return append(b, 0xff, 0xff, 0, n, nicira>>24, nicira>>16&0xff, nicira>>8&0xff, nicira&0xff, 0, subtype)
-}
-
-// writable is the header under which a field is written to: in_port's is that of NXM.
-func writable(v Version, f flows.Field) uint32 {
-	if f == flows.InPort {
-		return inPortNXM
-	}
-	return header(v, f)
-}
-
-func appendSetField(b []byte, v Version, a *flows.SetField) ([]byte, error) {
-	h := writable(v, a.Field)
-	if h == 0 {
-		return b, &ValueError{What: fmt.Sprintf("field %s has no wire number", a.Field)}
-	}
-	value := a.Value
-	if a.Masked {
-		if a.Mask == (flows.Value{}) {
-			return b, &ValueError{What: "set_field with an empty mask"}
-		}
-		for i := range value {
-			value[i] &= a.Mask[i]
-		}
-	}
-	if a.Field == flows.InPort {
-		port, ok := port16(uint32(value.Uint64(4)))
-		if a.Masked || !ok {
-			return b, &ValueError{What: "in_port can only be set as a whole and to a 16-bit port number"}
-		}
-		value = flows.U64(uint64(port), 2)
-	}
-	start := len(b)
-	switch {
-	case v >= V15 || !a.Masked:
-		b = append(b, 0, actSetField, 0, 0)
-	case a.Field.Width() <= 8:
-		width := a.Field.Width()
-		mask := a.Mask.Uint64(width)
-		if low, n, ok := run(mask); ok {
-			return appendRegLoad(b, h, low, n, value.Uint64(width)>>low), nil
-		}
-		fallthrough
-	default: // no masked set_field in 1.3
-		b = appendNicira(b, 0, nxRegLoad2)
-	}
-	b = appendOXM(b, h, a.Masked, &value, &a.Mask)
-	b = pad8(b, start)
-	b[start+3] = byte(len(b) - start) // at most 56
-	return b, nil
-}
-
-// run reports a mask's lowest bit and number of bits if they are contiguous.
-func run(mask uint64) (low, n int, ok bool) {
-	low = bits.TrailingZeros64(mask)
-	n = bits.OnesCount64(mask)
-	return low, n, mask != 0 && bits.Len64(mask) == low+n
-}
-
-func appendRegLoad(b []byte, h uint32, low, n int, value uint64) []byte {
-	b = appendNicira(b, 24, nxRegLoad)
-	b = be.AppendUint16(b, uint16(low<<6|(n-1)))
-	b = be.AppendUint32(b, h)
-	return be.AppendUint64(b, value)
-}
-
-func appendMove(b []byte, v Version, a *flows.Move) ([]byte, error) {
-	src, dst := header(v, a.Src.Field), writable(v, a.Dst.Field)
-	if src == 0 || dst == 0 {
-		return b, &ValueError{What: fmt.Sprintf("move of %s to %s: no wire number", a.Src.Field, a.Dst.Field)}
-	}
-	n := a.Src.Bits
-	if a.Dst.Field == flows.InPort && a.Src.Field == flows.InPort {
-		src = inPortNXM
-	}
-	if n == 0 || n != a.Dst.Bits {
-		return b, &ValueError{What: fmt.Sprintf("move of %d bits to %d bits", n, a.Dst.Bits)}
-	}
-	if v >= V15 {
-		b = append(b, 0, actCopyField, 0, 24)
-	} else {
-		b = appendNicira(b, 24, nxRegMove)
-	}
-	b = be.AppendUint16(b, n)
-	b = be.AppendUint16(b, a.Src.Offset)
-	b = be.AppendUint16(b, a.Dst.Offset)
-	if v >= V15 {
-		b = append(b, 0, 0)
-	}
-	b = be.AppendUint32(b, src)
-	b = be.AppendUint32(b, dst)
-	if v >= V15 {
-		b = append(b, 0, 0, 0, 0)
-	}
-	return b, nil
 }

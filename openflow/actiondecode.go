@@ -53,24 +53,22 @@ func decodeAction(b []byte) flows.Action {
 		return decodeSetField(b[4:])
 	case kind == actCopyField && len(b) == 24:
 		return decodeMove(b[4:], b[12:])
+	case kind == actPushVLAN && len(b) == 8:
+		return flows.PushVLAN{EthType: be.Uint16(b[4:])}
+	case kind == actPopVLAN && len(b) == 8:
+		return flows.PopVLAN{}
+	case kind == actPushMPLS && len(b) == 8:
+		return flows.PushMPLS{EthType: be.Uint16(b[4:])}
+	case kind == actPopMPLS && len(b) == 8:
+		return flows.PopMPLS{EthType: be.Uint16(b[4:])}
+	case kind == actSetMPLSTTL && len(b) == 8:
+		return flows.SetMPLSTTL{TTL: b[4]}
+	case kind == actDecMPLSTTL && len(b) == 8:
+		return flows.DecMPLSTTL{}
+	case kind == actDecTTL && len(b) == 8:
+		return flows.DecTTL{}
 	case kind == actExperimenter && be.Uint32(b[4:]) == nicira && len(b) >= 16:
 		return decodeNicira(be.Uint16(b[8:]), b)
-	}
-	return nil
-}
-
-func decodeNicira(subtype uint16, b []byte) flows.Action {
-	switch {
-	case subtype == nxResubmitTable && len(b) == 16:
-		return flows.Resubmit{Port: port32(be.Uint16(b[10:])), Table: b[12]}
-	case subtype == nxFinTimeout && len(b) == 16:
-		return flows.FinTimeout{Idle: be.Uint16(b[10:]), Hard: be.Uint16(b[12:])}
-	case subtype == nxRegMove && len(b) == 24:
-		return decodeMove(b[10:], b[16:])
-	case subtype == nxRegLoad && len(b) == 24:
-		return decodeRegLoad(be.Uint16(b[10:]), b[12:16], be.Uint64(b[16:]))
-	case subtype == nxRegLoad2:
-		return decodeSetField(b[10:])
 	}
 	return nil
 }
@@ -85,21 +83,31 @@ func decodeSetField(b []byte) flows.Action {
 	if !ok {
 		return nil
 	}
-	return flows.SetField(c)
+	return settable(flows.SetField(c))
+}
+
+// settable is a if it can be said in text and written again, else nil.
+func settable(a flows.SetField) flows.Action {
+	if a.Masked && !a.Field.Maskable() {
+		return nil
+	}
+	for i, ones := range a.Field.FullMask() {
+		if a.Value[i]&^ones != 0 {
+			return nil
+		}
+	}
+	return a
 }
 
 // decodeMove reads bits and offsets (n, src, dst), then headers (src, dst).
 func decodeMove(spans, heads []byte) flows.Action {
-	src, _ := fieldOf(heads)
-	dst, _ := fieldOf(heads[4:])
-	if src == flows.FieldNone || dst == flows.FieldNone {
+	n := be.Uint16(spans)
+	src, okSrc := decodeSpan(heads, be.Uint16(spans[2:]), n)
+	dst, okDst := decodeSpan(heads[4:], be.Uint16(spans[4:]), n)
+	if !okSrc || !okDst {
 		return nil
 	}
-	n := be.Uint16(spans)
-	return flows.Move{
-		Src: flows.Span{Field: src, Offset: be.Uint16(spans[2:]), Bits: n},
-		Dst: flows.Span{Field: dst, Offset: be.Uint16(spans[4:]), Bits: n},
-	}
+	return flows.Move{Src: src, Dst: dst}
 }
 
 // decodeRegLoad makes a set-field of the bits written.
@@ -123,7 +131,7 @@ func decodeRegLoad(span uint16, head []byte, value uint64) flows.Action {
 		hi, lo = shift(mask, low)
 		a.Mask = value128(hi, lo, f.Width())
 	}
-	return a
+	return settable(a)
 }
 
 // shift is n<<by in 128 bits.

@@ -104,6 +104,9 @@ func TestNoAllocation(t *testing.T) {
 		Value: flows.U64(5, 4), Mask: flows.U64(7, 4)}, flows.Move{Src: flows.Span{Field: flows.EthSrc, Bits: 48},
 		Dst: flows.Span{Field: flows.Metadata, Offset: 16, Bits: 48}},
 		flows.FinTimeout{Idle: 3}, flows.ToGroup{ID: 1}, flows.GotoTable{Table: 9}}}
+	ct := flows.MustParseRule("table=75,priority=100,reg3=5,tcp,dl_dst=02:00:00:00:00:01 " +
+		"actions=ct(commit,table=74,zone=9,nat(dst=10.0.0.1:8080),exec(set_field:7->ct_mark))")
+	stack := flows.MustParseRule("table=77,reg5=1/1 actions=push:NXM_OF_ETH_DST[],pop:NXM_OF_ETH_DST[],dec_ttl,ct_clear,output:reg0[]")
 	reader := NewReader(&endless{msg: msg})
 	var in PacketIn
 	ops := map[string]func(v Version) error{
@@ -111,6 +114,8 @@ func TestNoAllocation(t *testing.T) {
 		"field":              func(Version) error { in.Field(flows.Reg0); in.Field(flows.XReg3); return nil },
 		"flow-mod":           func(v Version) error { _, err := AppendFlowMod(buf, v, 1, FlowAdd, &r); return err },
 		"flow-mod, all":      func(v Version) error { _, err := AppendFlowMod(buf, v, 1, FlowAdd, &move); return err },
+		"flow-mod, ct":       func(v Version) error { _, err := AppendFlowMod(buf, v, 1, FlowAdd, &ct); return err },
+		"flow-mod, stack":    func(v Version) error { _, err := AppendFlowMod(buf, v, 1, FlowAdd, &stack); return err },
 		"flow-mod, deletion": func(v Version) error { _, err := AppendFlowMod(buf, v, 1, FlowDeleteStrict, &r); return err },
 		"packet-out": func(v Version) error {
 			_, err := AppendPacketOut(buf, v, 1, flows.PortController, actions, data)

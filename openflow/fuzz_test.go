@@ -153,6 +153,37 @@ func checkRule(t *testing.T, v Version, r flows.InstalledRule) {
 	}
 }
 
+// FuzzActions: actions read from any bytes, if they can be written in a version, are read as the same, and so is their text.
+func FuzzActions(f *testing.F) {
+	for _, v := range versions {
+		for _, r := range allRules(f) {
+			b, err := appendActions(nil, v, slices.DeleteFunc(slices.Clone(r.Actions), flows.IsInstruction))
+			if err == nil { // not a meter in 1.3
+				f.Add(b)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		actions, err := decodeActions(b)
+		checkError(t, err)
+		for _, v := range versions {
+			again, err := appendActions(nil, v, actions)
+			if err != nil {
+				continue
+			}
+			got, err := decodeActions(again)
+			if diff := cmp.Diff(actions, got); diff != "" || err != nil {
+				t.Errorf("%s: %v, (-want +got):\n%s\nbytes %x", v, err, diff, again)
+			}
+			text := flows.ActionsText(actions)
+			back, err := flows.ParseActions(text)
+			if err != nil || !flows.EqualActions(actions, back) {
+				t.Errorf("%s is read as %s, %v", text, flows.ActionsText(back), err)
+			}
+		}
+	})
+}
+
 func checkRefusal(t *testing.T, err error) {
 	if _, ok := err.(interface{ Unwrap() error }); !ok {
 		t.Errorf("error %v names no rule or group", err)

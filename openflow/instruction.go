@@ -10,12 +10,13 @@ import (
 // Instruction numbers (OFPIT_*, section 7.2.5).
 const (
 	insGotoTable    = 1
+	insMetadata     = 2
 	insApplyActions = 4
 	insMeter        = 6 // 1.3
 )
 
-// appendInstructions appends a rule's actions: a meter (an instruction in 1.3), one apply-actions, instructions not
-// known here, goto-table.
+// appendInstructions appends a rule's actions: a meter (an instruction in 1.3), one apply-actions, write-metadata and
+// instructions not known here, goto-table.
 func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, error) {
 	start := len(b)
 	if len(actions) > 0 && v < V15 {
@@ -26,7 +27,7 @@ func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, er
 		}
 	}
 	n := 0 // actions that are not instructions
-	for n < len(actions) && !isInstruction(actions[n]) {
+	for n < len(actions) && !flows.IsInstruction(actions[n]) {
 		n++
 	}
 	if n > 0 {
@@ -51,6 +52,9 @@ func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, er
 				return b[:start], &ValueError{What: "goto_table must be the last action of a rule"}
 			}
 			b = append(b, 0, insGotoTable, 0, 8, a.Table, 0, 0, 0)
+		case flows.WriteMetadata:
+			b = append(b, 0, insMetadata, 0, 24, 0, 0, 0, 0)
+			b = be.AppendUint64(be.AppendUint64(b, a.Value), a.Mask)
 		case flows.Unknown:
 			if !a.Instruction {
 				return b[:start], &ValueError{What: "action after an instruction"}
@@ -64,16 +68,6 @@ func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, er
 		}
 	}
 	return b, nil
-}
-
-func isInstruction(a flows.Action) bool {
-	switch a := a.(type) {
-	case flows.GotoTable:
-		return true
-	case flows.Unknown:
-		return a.Instruction
-	}
-	return false
 }
 
 // decodeInstructions reads instructions as actions in the order in which appendInstructions wants them.
@@ -94,6 +88,8 @@ func decodeInstructions(b []byte) ([]flows.Action, error) {
 			meter = append(meter, flows.ToMeter{ID: be.Uint32(in[4:])})
 		case kind == insGotoTable && n == 8 && last == nil:
 			last = append(last, flows.GotoTable{Table: in[4]})
+		case kind == insMetadata && n == 24:
+			other = append(other, flows.WriteMetadata{Value: be.Uint64(in[8:]), Mask: be.Uint64(in[16:])})
 		default:
 			other = append(other, flows.Unknown{Instruction: true, Raw: bytes.Clone(in)})
 		}

@@ -152,11 +152,11 @@ func TestForeign(t *testing.T) {
 		{name: "tunnel metadata", match: append([]byte{0, 1, 40 << 1, 64}, make([]byte, 64)...)},
 		{name: "a hash of the datapath", match: []byte{0xff, 0xff, 0, 8, 0, 0, 0x23, 0x20, 0, 0, 0, 7}, known: true},
 		{name: "a field twice", match: []byte{0x80, 0, 11 << 1, 4, 1, 2, 3, 4}},
-		{name: "multipath", actions: append([]byte{0xff, 0xff, 0, 32, 0, 0, 0x23, 0x20, 0, 10}, make([]byte, 22)...)},
-		{name: "conntrack clear", actions: []byte{0xff, 0xff, 0, 16, 0, 0, 0x23, 0x20, 0, 43, 0, 0, 0, 0, 0, 0}},
-		{name: "push VLAN", actions: []byte{0, 17, 0, 8, 0x81, 0, 0, 0}},
+		{name: "multipath into no field", actions: append([]byte{0xff, 0xff, 0, 32, 0, 0, 0x23, 0x20, 0, 10}, make([]byte, 22)...)},
+		{name: "a note", actions: []byte{0xff, 0xff, 0, 16, 0, 0, 0x23, 0x20, 0, 8, 1, 2, 3, 0, 0, 0}},
+		{name: "set queue", actions: []byte{0, 21, 0, 8, 0, 0, 0, 5}},
 		{name: "set-field of an unknown field", actions: []byte{0, 25, 0, 16, 0x12, 0x34, 2, 2, 1, 2, 0, 0, 0, 0, 0, 0}},
-		{name: "write metadata", ins: append([]byte{0, 2, 0, 24}, make([]byte, 20)...)},
+		{name: "write actions", ins: []byte{0, 3, 0, 16, 0, 0, 0, 0, 0, 22, 0, 8, 0, 0, 0, 4}},
 		{name: "clear actions", ins: []byte{0, 5, 0, 8, 0, 0, 0, 0}},
 	}
 	for _, e := range edits {

@@ -72,7 +72,7 @@ func decodeMatch(list []byte) (flows.Match, error) {
 			return nil, err
 		}
 		c, ok := o.cond()
-		if ok && !has(m, c.Field) {
+		if ok && c.Field != flows.VLANTCI && !has(m, c.Field) {
 			m = m.With(c)
 		} else {
 			m = slices.Insert(m, 0, rawCond(list[:o.size]))

@@ -139,24 +139,25 @@ func TestForeignInOpenVSwitch(t *testing.T) {
 	l := lab.New(t)
 	s := l.Switch("s1")
 	texts := []string{
-		"priority=1,ip,actions=multipath(symmetric_l4,1024,modulo_n,16,0,reg0[0..3])",
-		"priority=2,tcp,actions=ct(commit,table=2,zone=42,nat(dst=10.0.0.5:8080),exec(set_field:1->ct_mark))",
-		"priority=3,actions=learn(table=1,hard_timeout=5,eth_type=0x800,nw_dst=10.0.0.1,output:NXM_OF_IN_PORT[])",
-		"priority=4,actions=push_vlan:0x8100,set_field:4101->vlan_vid,output:1",
+		"priority=1,ip,actions=note:01.02.03",
+		"priority=2,tcp,actions=ct(commit,table=2,zone=42,nat(dst=10.0.0.5:8080),exec(set_field:1->ct_mark)),set_queue:5",
+		"priority=3,actions=learn(table=1,tun_gbp_id=5,output:NXM_OF_IN_PORT[])",
+		"priority=4,actions=push_vlan:0x8100,set_field:4101->vlan_vid,output(port=1,max_len=100)",
 		"priority=5,ip,actions=dec_ttl,ct_clear,note:01.02.03,exit",
 		"priority=6,conj_id=7,ip,actions=output:1",
 		"priority=7,ip,nw_src=10.0.0.1,actions=conjunction(7,1/2)",
-		"priority=8,actions=write_metadata:0x5/0xff,goto_table:3",
+		"priority=8,actions=move:reg0[]->tun_metadata0[0..31],delete_field:tun_metadata0",
 		"priority=9,actions=clear_actions,write_actions(output:2),goto_table:4",
 		"priority=10,actions=controller(userdata=01.02,pause),clone(output:1),check_pkt_larger(100)->reg0[0]",
 		"priority=11,ip,actions=output:reg1[0..15],sample(probability=1,collector_set_id=1,obs_domain_id=1,obs_point_id=1)",
-		"priority=12,tun_ipv6_src=fe80::1,actions=drop",
-		"priority=13,mpls,mpls_ttl=7,actions=drop",
+		"priority=12,tun_gbp_id=5,actions=drop",
+		"priority=13,actset_output=7,actions=drop",
 		"priority=14,ip,nw_tos=4,actions=bundle(eth_src,50,active_backup,ofport,members:1,2)",
-		"priority=15,icmp6,icmp_type=135,nd_reserved=5,actions=drop",
+		"priority=15,tun_metadata0=5/0xff,actions=drop",
 		"priority=16,packet_type=(1,0x800),actions=drop",
 		"priority=17,vlan_tci=0x1123/0x1fff,actions=strip_vlan,enqueue:1:2",
 	}
+	s.Ofctl("add-tlv-map", "{class=0xffff,type=1,len=4}->tun_metadata0")
 	for _, text := range texts {
 		s.Ofctl("add-flow", text)
 	}

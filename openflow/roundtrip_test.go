@@ -3,6 +3,7 @@ package openflow
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,10 +42,10 @@ var ruleTexts = []string{
 	"priority=1 actions=meter:4294901760,goto_table:9",
 }
 
-// allRules are the rules of ruleTexts.
+// allRules are the rules of ruleTexts and niciraTexts.
 func allRules(t testing.TB) []flows.Rule {
 	var rules []flows.Rule
-	for _, text := range ruleTexts {
+	for _, text := range slices.Concat(ruleTexts, niciraTexts) {
 		r, err := flows.ParseRule(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -97,8 +98,8 @@ func TestRules(t *testing.T) {
 
 // TestEveryField: each field of package flows that is in a packet or its metadata can be matched, exactly and masked.
 func TestEveryField(t *testing.T) {
-	for f := flows.DPHash; f <= flows.NDTLL; f++ {
-		if f == flows.SKBPriority { // has no number anywhere
+	for f := flows.DPHash; int(f) < flows.FieldCount; f++ {
+		if f == flows.SKBPriority || f == flows.VLANTCI { // without a number, or not for matches
 			continue
 		}
 		for _, v := range versions {
