@@ -36,7 +36,9 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	since := regexp.MustCompile(`"since": "[^"]*"`) // each start's own
-	read := func() string { return since.ReplaceAllString(command(t, s.url, "", "get", "vips", "-o", "json").out, "") }
+	read := func() string {
+		return since.ReplaceAllString(command(t, s.url, "", "get", "vips", "-o", "json").out, "")
+	}
 	vips := read()
 	result{0, file + " holds 1 VIP, schema 1\n", ""}.check(t, command(t, s.url, "", "backup", file))
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
