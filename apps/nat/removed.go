@@ -5,9 +5,9 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// idleSlack is how many seconds later than its timeout a rule may be found idle: Open vSwitch looks about once a second, and
-// a half that saw its last packet together with the removed one must not pass for busy.
-const idleSlack = 2
+// idleSlack is how many seconds the times of a switch, which are whole ones, may be off: a half that saw its last packet a
+// moment after the removed one must not pass for busy.
+const idleSlack = 1
 
 // half is the connection that a rule is half of, going by the rule alone.
 func (a *App) half(r *flows.Rule) (s *service, k key, h halves, ok bool) {

@@ -34,7 +34,7 @@ func TestOneHalfIdleTheOtherBusy(t *testing.T) {
 		same(t, c.name+" is put back", r.stats(c.other+none, idle(5), true), "add "+c.lost+c.action)
 		r.live(1)
 		same(t, c.name+" again", r.removed(short(c.lost)+none, apps.RemovedIdle), "ask "+bare(c.other)+none)
-		same(t, c.name+" is put back with its lowered timeout", r.stats(c.other+none, idle(9), true), "add "+short(c.lost)+c.action)
+		same(t, c.name+" is put back with its lowered timeout", r.stats(c.other+none, idle(10), true), "add "+short(c.lost)+c.action)
 	}
 }
 
@@ -44,8 +44,8 @@ func TestBothHalvesIdle(t *testing.T) {
 		lost, other string
 		idle        uint32
 	}{
-		{"forward", fwd, rev, 3600}, {"reverse", rev, fwd, 3601}, {"last packet a moment later", fwd, rev, 3598},
-		{"after a FIN", short(fwd), rev, 12}, {"after a FIN, a moment later", short(rev), fwd, 10},
+		{"forward", fwd, rev, 3600}, {"reverse", rev, fwd, 3601}, {"last packet a moment later", fwd, rev, 3599},
+		{"after a FIN", short(fwd), rev, 12}, {"after a FIN, a moment later", short(rev), fwd, 11},
 	} {
 		r := newRig(t, newVIP(1))
 		r.in(syn(client))
