@@ -69,8 +69,8 @@ func (t *Topology) open(now time.Time, k claimKey, s Sighting, owner *host) {
 // askOwner probes the host that has what is claimed.
 func (t *Topology) askOwner(k claimKey, owner *host) {
 	for _, a := range owner.addrs {
-		if a.Is4() && (!k.addr.IsValid() || k.addr == a.Addr) {
-			t.send(owner.at, arpProbe(t.cfg.MAC, owner.mac, a.Addr))
+		if !k.addr.IsValid() || k.addr == a.Addr {
+			t.send(owner.at, probe(t.cfg.MAC, owner.mac, a.Addr))
 		}
 	}
 }
@@ -107,18 +107,19 @@ func (t *Topology) refuseReserved(now time.Time, h *host, a netip.Addr) {
 	}
 	until := now.Add(t.cfg.Hold)
 	t.claims[k] = &claim{seen: Sighting{At: h.at, MAC: h.mac, Addr: a}, until: until, refused: true}
-	t.tell("host", h.mac.String(), "address %s refused at %s: it is a VIP's", a, h.at)
+	t.tell("host", h.mac.String(), "address %s refused at %s: it is a VIP's or a router's", a, h.at)
 	t.wake(until)
 }
 
-// SetReserved names the addresses that no host may have: the VIPs'. A host that has one already loses it.
+// SetReserved names the addresses that no host may have, beside the one that probes come from: those of VIPs and routers. A
+// host that has one already loses it.
 func (t *Topology) SetReserved(addrs []netip.Addr) {
-	t.reserved = make(map[netip.Addr]bool, len(addrs))
+	t.reserved = map[netip.Addr]bool{LinkLocal(t.cfg.MAC): true}
 	for _, a := range addrs {
 		t.reserved[a] = true
 		if h := t.byAddr[a]; h != nil {
 			t.unbind(h, a)
-			t.tell("host", h.mac.String(), "loses address %s, which is a VIP's", a)
+			t.tell("host", h.mac.String(), "loses address %s, which is a VIP's or a router's", a)
 		}
 	}
 }

@@ -180,7 +180,8 @@ func (t *Topology) move(now time.Time, h *host, to PortID) {
 }
 
 func usable(a netip.Addr) bool {
-	return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && a != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && !a.Is4In6() &&
+		a != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
 // bind notes that a host was heard with an address.
@@ -268,7 +269,7 @@ func (t *Topology) check(now time.Time, h *host) {
 		t.ask(h, now)
 		return
 	}
-	if !slices.ContainsFunc(h.addrs, func(a address) bool { return a.Is4() }) {
+	if len(h.addrs) == 0 {
 		if end := h.heard.Add(unprobed * t.cfg.Refresh); now.Before(end) {
 			h.due = end
 		} else {
@@ -290,7 +291,7 @@ func (t *Topology) check(now time.Time, h *host) {
 func (h *host) oldest() time.Time {
 	var oldest time.Time
 	for _, a := range h.addrs {
-		if a.Is4() && (oldest.IsZero() || a.heard.Before(oldest)) {
+		if oldest.IsZero() || a.heard.Before(oldest) {
 			oldest = a.heard
 		}
 	}
@@ -301,7 +302,7 @@ func (h *host) oldest() time.Time {
 func (t *Topology) goOn(now time.Time, h *host) {
 	var silent []netip.Addr
 	for _, a := range h.addrs {
-		if a.Is4() && a.heard.Before(h.cycle) {
+		if a.heard.Before(h.cycle) {
 			silent = append(silent, a.Addr)
 		}
 	}
@@ -326,8 +327,8 @@ func (t *Topology) goOn(now time.Time, h *host) {
 // ask probes a host for all its addresses not heard since a time.
 func (t *Topology) ask(h *host, since time.Time) {
 	for _, a := range h.addrs {
-		if a.Is4() && (!h.live || a.heard.Before(since)) {
-			t.send(h.at, arpProbe(t.cfg.MAC, h.mac, a.Addr))
+		if !h.live || a.heard.Before(since) {
+			t.send(h.at, probe(t.cfg.MAC, h.mac, a.Addr))
 		}
 	}
 }

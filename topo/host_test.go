@@ -148,10 +148,10 @@ func TestAddressClaims(t *testing.T) {
 	t.Run("a VIP's", func(t *testing.T) {
 		n, h, thief := start(t)
 		n.topo.SetReserved([]netip.Addr{addr(1), addr(100)})
-		n.wantEvents("host h1 loses address 10.0.0.1, which is a VIP's")
+		n.wantEvents("host h1 loses address 10.0.0.1, which is a VIP's or a router's")
 		n.speaks(at(2, 1), thief, 0)
 		n.speaks(at(1, 1), h, 0)
-		n.wantEvents("host h2 heard at s2:1", "host h2 address 10.0.0.1 refused at s2:1: it is a VIP's")
+		n.wantEvents("host h2 heard at s2:1", "host h2 address 10.0.0.1 refused at s2:1: it is a VIP's or a router's")
 		n.want(found, "h1 [] at s1:1 live=true", "h2 [] at s2:1 live=true")
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// network is a simulated network around a Topology: cables carry LLDP, stations answer ARP probes, and time passes when
+// network is a simulated network around a Topology: cables carry LLDP, stations answer probes by ARP and ND, and time passes when
 // the test says so.
 type network struct {
 	t     *testing.T
@@ -122,11 +122,14 @@ func (n *network) deliver() {
 			}
 			continue
 		}
-		n.sent["arp "+p.At.String()]++
+		kind, target := "arp ", netip.AddrFrom4([4]byte(p.Data[38:42]))
+		if p.Data[12] == 0x86 {
+			kind, target = "nd ", netip.AddrFrom16([16]byte(p.Data[62:78]))
+		}
+		n.sent[kind+p.At.String()]++
 		for _, s := range n.st[p.At] {
-			target := netip.AddrFrom4([4]byte(p.Data[38:42]))
 			asked := flows.MAC(p.Data[:6])
-			if !s.mute && (asked == broadcast || asked == s.mac) && slices.Contains(s.addrs, target) {
+			if !s.mute && (asked.Multicast() || asked == s.mac) && slices.Contains(s.addrs, target) {
 				n.topo.Sighting(n.now, Sighting{At: p.At, MAC: s.mac, Addr: target})
 			}
 		}

@@ -3,8 +3,6 @@ package topo
 import (
 	"net/netip"
 	"time"
-
-	"github.com/evenflow/evenflow/flows"
 )
 
 // seek is an address that is looked for while no live host has it.
@@ -13,10 +11,10 @@ type seek struct {
 	wait time.Duration
 }
 
-// Seek looks for the host with an address, by ARP probes out of every edge port, again and again until it is found, and
+// Seek looks for the host with an address, by ARP or ND out of every edge port, again and again until it is found, and
 // again when it is lost.
 func (t *Topology) Seek(now time.Time, a netip.Addr) {
-	if t.seeks[a] == nil && usable(a) && a.Is4() {
+	if t.seeks[a] == nil && usable(a) {
 		t.seeks[a] = &seek{due: now, wait: t.cfg.SeekInterval}
 		t.wake(now)
 	}
@@ -49,7 +47,7 @@ func (t *Topology) tickSeeks(now time.Time) {
 			t.wake(s.due)
 			continue
 		}
-		probe := arpProbe(t.cfg.MAC, broadcast, a)
+		probe := probe(t.cfg.MAC, broadcast, a)
 		for _, sw := range t.switches {
 			for _, p := range sw.ports {
 				if t.inUse(p.id) {
@@ -70,20 +68,7 @@ func (t *Topology) seekAt(id PortID) {
 	}
 	for _, a := range sortedKeys(t.seeks, netip.Addr.Compare) {
 		if !t.found(a) {
-			t.send(id, arpProbe(t.cfg.MAC, broadcast, a))
+			t.send(id, probe(t.cfg.MAC, broadcast, a))
 		}
 	}
 }
-
-// arpProbe is an ARP request without a sender's address, which changes nobody's ARP table (RFC 5227). Its answer is
-// addressed to src.
-func arpProbe(src, dst flows.MAC, target netip.Addr) []byte {
-	b := make([]byte, 0, 42)
-	b = append(append(append(b, dst[:]...), src[:]...), 0x08, 0x06)
-	b = append(b, 0, 1, 8, 0, 6, 4, 0, 1) // Ethernet, IPv4, request
-	b = append(append(b, src[:]...), 0, 0, 0, 0)
-	b = append(b, 0, 0, 0, 0, 0, 0)
-	return append(b, target.AsSlice()...)
-}
-
-var broadcast = flows.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}

@@ -14,7 +14,7 @@ import (
 type Config struct {
 	Ports map[PortID]Fixed // ports whose kind is not left to LLDP
 	Key   []byte           // of the HMAC that makes LLDP authentic
-	MAC   flows.MAC        // sender of ARP probes; no host may have it
+	MAC   flows.MAC        // sender of probes; no host may have it, nor its LinkLocal
 
 	RoundInterval time.Duration // between a port's first two LLDP frames: 500 ms
 	LLDPInterval  time.Duration // between all further ones: 2 s
@@ -119,7 +119,7 @@ type Topology struct {
 func New(now time.Time, cfg Config, saved Saved) *Topology {
 	cfg.setDefaults()
 	t := &Topology{cfg: cfg, byMAC: make(map[flows.MAC]*host), byAddr: make(map[netip.Addr]*host), atPort: make(map[PortID]int),
-		claims: make(map[claimKey]*claim), seeks: make(map[netip.Addr]*seek), reserved: make(map[netip.Addr]bool),
+		claims: make(map[claimKey]*claim), seeks: make(map[netip.Addr]*seek), reserved: map[netip.Addr]bool{LinkLocal(cfg.MAC): true},
 		lldp: newCodec(cfg.Key), changed: true, rewired: true}
 	t.restore(now, saved)
 	return t
