@@ -59,7 +59,10 @@ func (a *api) call(method, path string, body, out any) error {
 	if out == nil {
 		return nil
 	}
-	return json.Unmarshal(text, out)
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%s %s: %w in %s", method, path, err, text)
+	}
+	return nil
 }
 
 // list reads all of a path below /api/v1.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,28 +66,34 @@ func TestTwoVIPsOnOneBackend(t *testing.T) {
 		ip, port, _ := strings.Cut(a, ":")
 		w.service(vip.Spec{Name: fmt.Sprint("v", i), Address: ip, Protocol: vip.TCP, Port: vip.PortRange(port)}, 8080, b1, b2)
 	}
-	for range 5 { // chance has a part in it
-		first := w.dial(client, "tcp", ":4000", to[0])
-		second := w.dial(client, "tcp", ":4000", to[1])
+	again := func(port int) (all []*conn) { // chance has a part in it
+		from := fmt.Sprint(":", port)
+		first, second := w.dial(client, "tcp", from, to[0]), w.dial(client, "tcp", from, to[1])
 		for range 3 {
 			if a, b := w.who(first), w.who(second); a == b {
 				t.Errorf("both connections from one port are at %s", a)
 			}
 		}
-		_, err := dial(w.ctx, client, "tcp", ":4000", to[2])
+		_, err := dial(w.ctx, client, "tcp", from, to[2])
 		w.refused("a third connection from the port", err)
 		third := w.dial(client, "tcp", "", to[2]) // from another port
 		w.who(third)
 		w.who(first)
 		w.who(second)
-		for _, c := range []*conn{first, second, third} { // without TIME_WAIT
-			_ = c.Conn.(interface{ SetLinger(int) error }).SetLinger(0)
-			_ = c.Close()
-		}
-		for i := range to {
-			w.awaitLive(fmt.Sprint("v", i), 0)
-		}
+		return []*conn{first, second, third}
 	}
+	var all []*conn
+	for port := 4000; port < 4010; port++ {
+		all = append(all, again(port)...)
+	}
+	for _, c := range all {
+		_ = c.Conn.(*net.TCPConn).SetLinger(0) // a RST, and no TIME_WAIT
+		_ = c.Close()
+	}
+	for i := range to {
+		w.awaitLive(fmt.Sprint("v", i), 0)
+	}
+	again(4000)
 }
 
 // Through the VIP and past it at a time; the traffic past it comes first, so that the switch has cached the way of its answers.

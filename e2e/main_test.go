@@ -16,6 +16,10 @@ var update = flag.Bool("update", false, "write the dumps in docs/pipeline.md ane
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// The tests wait most of the time, so that more of them can run than there are processors, unless the command line says else.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6")
+	}
 	os.Exit(run(m))
 }
 

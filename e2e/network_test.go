@@ -76,6 +76,12 @@ func (w *network) host(name string, last, sw, port int) *lab.Host {
 func (w *network) start() {
 	w.t.Helper()
 	w.ctl.start()
+	w.attach()
+}
+
+// attach lets the switches connect.
+func (w *network) attach() {
+	w.t.Helper()
 	for _, s := range w.switches {
 		s.SetController("unix:" + s.ControllerSocket())
 	}

@@ -64,7 +64,7 @@ func TestSwitchKilled(t *testing.T) {
 			t.Errorf("%s has been killed: answers of %v", s.Name(), answered)
 		}
 	}
-	// The connections that the client's switch has lost are over; the two-times-four later ones it has lost half of.
+	// What the client's switch had when it was killed is over; what it has had since then is not, though the other was killed.
 	w.awaitLive("web", 8)
 }
 
