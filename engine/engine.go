@@ -36,6 +36,8 @@ type Config struct {
 	DropReason func(*flows.Rule) (string, bool) // names a rule made to drop; nil: none is named
 	Log        logrus.FieldLogger
 	Now        func() time.Time // the clock; nil: time.Now
+
+	PollInterval time.Duration // between two readings of a switch's counters; 0: 1 s
 }
 
 // Engine is the loop. Its methods may be called from any goroutine.
@@ -51,11 +53,12 @@ type Engine struct {
 	stopped     chan struct{} // closed when the loop has ended
 	events      *eventLog
 	undelivered undelivered
+	topoCounts  atomic.Pointer[topo.Counters]
 
 	view     atomic.Pointer[apps.View]
 	sessions atomic.Pointer[map[*controller.Switch]*session]
 	status   *status
-	ports    *portRates
+	stats    *controller.Stats
 	drops    *dropCounts
 
 	// The loop's own.
@@ -72,9 +75,12 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.PollInterval <= 0 {
+		cfg.PollInterval = pollInterval
+	}
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}), events: newEventLog(),
-		status: newStatus(), ports: newPortRates(), drops: newDropCounts(), switches: map[flows.DPID]*session{},
+		status: newStatus(), stats: controller.NewStats(), drops: newDropCounts(), switches: map[flows.DPID]*session{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
 	for _, m := range cfg.Apps {

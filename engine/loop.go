@@ -62,15 +62,20 @@ func (e *Engine) nextTurn(now time.Time) time.Duration {
 // settle sends what the topology wants sent, and if the topology, the model or the set of switches has changed, makes a new
 // view, tells the apps, and hands the controller what the owners concerned want now.
 func (e *Engine) settle() {
+	asked := map[*session]bool{}
 	for _, p := range e.topo.Packets() {
 		if s := e.switches[p.At.DPID]; s != nil {
-			s.sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: p.At.No, MaxLen: 0}}, p.Data)
-			s.sw.Flush()
+			s.sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: p.At.No}}, p.Data)
+			asked[s] = true
 		}
+	}
+	for s := range asked {
+		s.sw.Flush()
 	}
 	for _, ev := range e.topo.Events() {
 		e.tell(ev.Kind, ev.Subject, ev.Message)
 	}
+	e.noteCounts()
 	e.saveIfDue()
 	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale {
 		return

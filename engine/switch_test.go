@@ -183,3 +183,21 @@ func TestDrops(t *testing.T) {
 		t.Errorf("drops %v", got)
 	}
 }
+
+// What no app can take is counted.
+func TestCounts(t *testing.T) {
+	fake := controllertest.NewSwitch(1, controllertest.Ports(1))
+	e, ctx := withSwitch(t, store.Memory(), fake)
+	fake.PacketIn(1, 0, []byte("short"))
+	fake.PacketIn(1, apps.Cookie(apps.KindDesired, 77, 0), make([]byte, 60))
+	if _, err := e.Flows(ctx, 1); err != nil { // its reply comes after the packet-ins
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for _, c := range e.Counts() {
+		got[c.Part+" "+c.Reason] = c.N
+	}
+	if got["engine malformed frame"] != 1 || got["engine packet for no app"] != 1 || len(got) < 12 {
+		t.Errorf("counts %v", got)
+	}
+}

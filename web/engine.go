@@ -59,6 +59,8 @@ type Engine interface {
 	EventReader
 	// Backup writes a backup of the store.
 	Backup(w io.Writer) error
+	// Counts are what was turned away, one for each part and reason.
+	Counts() []apps.Count
 	// Ready is nil when the state is loaded and the listeners are open.
 	Ready() error
 }

@@ -50,6 +50,10 @@ func (f *fakeEngine) Backup(w io.Writer) error {
 	return f.backupErr
 }
 
+func (f *fakeEngine) Counts() []apps.Count {
+	return []apps.Count{{Part: "nat", Reason: "closed port", N: 7}}
+}
+
 func newFake() *fakeEngine {
 	return &fakeEngine{vips: map[string]*vip.VIP{}, changed: make(chan struct{}), waits: make(chan struct{}, 100)}
 }

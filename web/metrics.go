@@ -27,6 +27,7 @@ var (
 	flowMods          = desc("flow_mods_total", "Flow modifications sent to the switch.", "dpid")
 	modifications     = desc("modifications_total", "Flow, group and meter modifications for desired state sent to the switch.", "dpid")
 	droppedPackets    = desc("dropped_packets_total", "Packets that rules made to drop have dropped.", "dpid", "reason")
+	refused           = desc("refused_total", "What the controller was sent and has turned away.", "part", "reason")
 
 	vipPhase          = desc("vip_phase", "1 for the phase that the VIP is in, 0 for the others.", "vip", "phase")
 	vipConnections    = desc("vip_connections", "Live connections, where they can be known.", "vip", "backend")
@@ -39,7 +40,7 @@ type engineCollector struct{ eng Engine }
 
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchRules, packetIns, packetInsDropped, flowMods, modifications,
-		droppedPackets, vipPhase, vipConnections, vipNewConnections, backendUp} {
+		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp} {
 		ch <- d
 	}
 }
@@ -54,6 +55,9 @@ func (e engineCollector) Collect(ch chan<- prometheus.Metric) {
 		collectSwitch(put, s)
 	}
 	put(switchesConnected, prometheus.GaugeValue, connected)
+	for _, c := range e.eng.Counts() {
+		put(refused, prometheus.CounterValue, float64(c.N), c.Part, c.Reason)
+	}
 	for _, r := range e.eng.VIPs() {
 		collectVIP(put, r)
 	}

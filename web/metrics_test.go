@@ -37,6 +37,8 @@ evenflow_packet_ins_dropped_total{dpid="0000000000000002"} 0
 # TYPE evenflow_packet_ins_total counter
 evenflow_packet_ins_total{dpid="0000000000000001"} 7
 evenflow_packet_ins_total{dpid="0000000000000002"} 0
+# TYPE evenflow_refused_total counter
+evenflow_refused_total{part="nat",reason="closed port"} 7
 # TYPE evenflow_switch_ready gauge
 evenflow_switch_ready{dpid="0000000000000001"} 1
 evenflow_switch_ready{dpid="0000000000000002"} 0

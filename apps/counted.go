@@ -1,0 +1,11 @@
+package apps
+
+// Count is how often something was turned away or given up. Together they are the metric evenflow_refused_total.
+type Count struct {
+	Part   string // of the controller: engine, topology, or an app's name
+	Reason string
+	N      uint64
+}
+
+// Counted is an app that counts what it turns away.
+type Counted interface{ Counts() []Count }

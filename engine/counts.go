@@ -1,0 +1,36 @@
+package engine
+
+import "github.com/evenflow/evenflow/apps"
+
+// Counts are what the engine, the topology and the apps have turned away.
+func (e *Engine) Counts() []apps.Count {
+	out := []apps.Count{
+		{Part: "engine", Reason: "sighting without room in the queue", N: e.queue.dropped.Load()},
+		{Part: "engine", Reason: "malformed frame", N: e.undelivered.malformed.Load()},
+		{Part: "engine", Reason: "packet for no app", N: e.undelivered.unclaimed.Load()},
+	}
+	if c := e.topoCounts.Load(); c != nil {
+		out = append(out,
+			apps.Count{Part: "topology", Reason: "LLDP of other systems", N: c.ForeignLLDP},
+			apps.Count{Part: "topology", Reason: "forged LLDP", N: c.ForgedLLDP},
+			apps.Count{Part: "topology", Reason: "own LLDP at its own port", N: c.LoopedLLDP},
+			apps.Count{Part: "topology", Reason: "host ignored", N: c.IgnoredHosts},
+			apps.Count{Part: "topology", Reason: "no room for a host", N: c.TableFull},
+			apps.Count{Part: "topology", Reason: "claim refused", N: c.RefusedClaims},
+			apps.Count{Part: "topology", Reason: "event lost", N: c.LostEvents})
+	}
+	for _, app := range e.apps {
+		if c, ok := app.(apps.Counted); ok {
+			out = append(out, c.Counts()...)
+		}
+	}
+	return out
+}
+
+// noteCounts makes the topology's counts readable from outside the loop.
+func (e *Engine) noteCounts() {
+	c := e.topo.Counters()
+	if old := e.topoCounts.Load(); old == nil || *old != c {
+		e.topoCounts.Store(&c)
+	}
+}
