@@ -61,7 +61,10 @@ type PortStatus struct {
 	TxBPS     float64 `json:"tx_bps"`
 	RxPackets uint64  `json:"rx_packets"`
 	TxPackets uint64  `json:"tx_packets"`
+	RxPPS     float64 `json:"rx_pps"`
+	TxPPS     float64 `json:"tx_pps"`
 	Errors    uint64  `json:"errors"`
+	Dropped   uint64  `json:"dropped"`
 	Up        bool    `json:"up"`
 }
 

@@ -80,7 +80,7 @@ func (e *Engine) Disconnected(sw *controller.Switch, err error) {
 		delete(e.switches, d)
 		e.topo.SwitchDown(e.cfg.Now(), d)
 		e.status.detached(d, e.cfg.Now(), reason)
-		e.ports.forget(d)
+		e.stats.Pause(d)
 		e.settled.stale = true
 		e.tell("switch", d.String(), "disconnected: "+reason)
 	})

@@ -9,16 +9,20 @@ import (
 )
 
 const (
-	pollInterval = time.Second
-	dropEvery    = 5 // intervals between two readings of the drop counters
+	pollInterval = time.Second      // between two readings of a switch's counters, if the configuration does not say
+	pollPatience = 10 * time.Second // a reading that takes longer is given up
+	dropEvery    = 5                // intervals between two readings of the drop counters
+	expireEvery  = 60               // intervals between two looks for histories that have run out
 )
 
-// poll reads the counters of every switch, spread over the interval; a slow switch delays itself alone.
+// poll reads the counters of every switch once an interval, spread evenly over it. A slow switch delays itself alone: while
+// it is being read its turns pass.
 func (e *Engine) poll(ctx context.Context) error {
 	var busy sync.Map
+	next := time.Now()
 	for round := 0; ; round++ {
 		switches := e.ctl.Switches()
-		pause := pollInterval / time.Duration(max(len(switches), 1))
+		pause := e.cfg.PollInterval / time.Duration(max(len(switches), 1))
 		for _, sw := range switches {
 			if _, running := busy.LoadOrStore(sw, true); !running {
 				go func() {
@@ -26,24 +30,33 @@ func (e *Engine) poll(ctx context.Context) error {
 					e.pollSwitch(ctx, sw, round%dropEvery == 0)
 				}()
 			}
-			if !wait(ctx, pause) {
+			if next = next.Add(pause); !wait(ctx, time.Until(next)) {
 				return ctx.Err()
 			}
 		}
-		if len(switches) == 0 && !wait(ctx, pollInterval) {
-			return ctx.Err()
+		if len(switches) == 0 {
+			next = next.Add(e.cfg.PollInterval)
+			if !wait(ctx, time.Until(next)) {
+				return ctx.Err()
+			}
+		}
+		if late := time.Now(); late.Sub(next) > e.cfg.PollInterval {
+			next = late // the machine slept: what was missed is not made up for
+		}
+		if round%expireEvery == 0 {
+			e.stats.Expire(e.cfg.Now())
 		}
 	}
 }
 
 func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch, drops bool) {
-	ctx, cancel := context.WithTimeout(ctx, 10*pollInterval)
+	ctx, cancel := context.WithTimeout(ctx, pollPatience)
 	defer cancel()
 	d := sw.Info().DPID
 	stats, err := sw.PortStats(ctx)
-	if err == nil {
-		e.ports.note(d, e.cfg.Now(), stats)
-		e.status.arrived(d, e.cfg.Now(), stats)
+	if now := e.cfg.Now(); err == nil && e.session(sw) != nil {
+		e.stats.Note(d, now, stats)
+		e.status.arrived(d, now, stats)
 		if drops {
 			err = e.readDrops(ctx, sw)
 		}

@@ -2,58 +2,13 @@ package engine
 
 import (
 	"fmt"
-	"sync"
-	"time"
+	"math"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/flows"
-	"github.com/evenflow/evenflow/openflow"
 	"github.com/evenflow/evenflow/topo"
 )
-
-// portRates keeps each port's last counters and its rates over the last interval.
-type portRates struct {
-	mu    sync.Mutex
-	ports map[topo.PortID]portSample
-}
-
-// portSample is a port's counters at a time, and its rates in bits per second since the sample before.
-type portSample struct {
-	at           time.Time
-	stats        openflow.PortStats
-	rxBPS, txBPS float64
-}
-
-func newPortRates() *portRates { return &portRates{ports: map[topo.PortID]portSample{}} }
-
-// note adds a sample. A counter that falls has been reset: there is no rate for that interval.
-func (p *portRates) note(d flows.DPID, now time.Time, all []openflow.PortStats) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range all {
-		id := topo.PortID{DPID: d, No: s.No}
-		next := portSample{at: now, stats: s}
-		if prev, ok := p.ports[id]; ok {
-			if dt := now.Sub(prev.at).Seconds(); dt > 0 && s.RxBytes >= prev.stats.RxBytes && s.TxBytes >= prev.stats.TxBytes {
-				next.rxBPS = 8 * float64(s.RxBytes-prev.stats.RxBytes) / dt
-				next.txBPS = 8 * float64(s.TxBytes-prev.stats.TxBytes) / dt
-			}
-		}
-		p.ports[id] = next
-	}
-}
-
-// forget drops a switch's samples.
-func (p *portRates) forget(d flows.DPID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for id := range p.ports {
-		if id.DPID == d {
-			delete(p.ports, id)
-		}
-	}
-}
 
 // Ports are a switch's ports, by number.
 func (e *Engine) Ports(d flows.DPID) ([]apps.PortStatus, error) {
@@ -62,17 +17,60 @@ func (e *Engine) Ports(d flows.DPID) ([]apps.PortStatus, error) {
 	}
 	ports := e.view.Load().Topo.Ports(d)
 	out := make([]apps.PortStatus, 0, len(ports))
-	e.ports.mu.Lock()
-	defer e.ports.mu.Unlock()
 	for _, p := range ports {
-		s := e.ports.ports[topo.PortID{DPID: d, No: p.No}]
+		s, r := e.stats.Port(d, p.No)
 		out = append(out, apps.PortStatus{
 			PortNo: p.No, Name: p.Name, Kind: p.Kind.String(), Up: p.Up,
-			RxBytes: s.stats.RxBytes, TxBytes: s.stats.TxBytes, RxBPS: s.rxBPS, TxBPS: s.txBPS,
-			RxPackets: s.stats.RxPackets, TxPackets: s.stats.TxPackets, Errors: s.stats.RxErrors + s.stats.TxErrors,
+			RxBytes: kept(s.RxBytes), TxBytes: kept(s.TxBytes), RxBPS: known(r.RxBits), TxBPS: known(r.TxBits),
+			RxPackets: kept(s.RxPackets), TxPackets: kept(s.TxPackets), RxPPS: known(r.RxPackets), TxPPS: known(r.TxPackets),
+			Errors: kept(s.RxErrors) + kept(s.TxErrors), Dropped: kept(s.RxDropped) + kept(s.TxDropped),
 		})
 	}
 	return out, nil
+}
+
+// kept is a counter, 0 if the switch does not keep it.
+func kept(n uint64) uint64 {
+	if n == math.MaxUint64 {
+		return 0
+	}
+	return n
+}
+
+// known is a rate, 0 where it is unknown.
+func known(rate float32) float64 {
+	if r := float64(rate); !math.IsNaN(r) {
+		return r
+	}
+	return 0
+}
+
+// PortHistories are the rates of a switch's ports in the last seconds, at most 900; of one port, or of all if port is 0. One
+// that is away has a history as well.
+func (e *Engine) PortHistories(d flows.DPID, port uint32, seconds int) ([]apps.PortHistory, error) {
+	if _, err := e.Switch(d); err != nil {
+		return nil, err
+	}
+	out := []apps.PortHistory{}
+	for _, p := range e.view.Load().Topo.Ports(d) {
+		if port == 0 || port == p.No {
+			out = append(out, historyOf(p, e.stats.History(d, p.No, e.cfg.Now(), seconds)))
+		}
+	}
+	if port != 0 && len(out) == 0 {
+		return nil, fmt.Errorf("port %d of switch %s: %w", port, d, apps.ErrNotFound)
+	}
+	return out, nil
+}
+
+func historyOf(p topo.Port, h controller.PortHistory) apps.PortHistory {
+	n := len(h.Rates)
+	out := apps.PortHistory{PortNo: p.No, Name: p.Name, End: h.End,
+		RxBPS: make(apps.Series, n), TxBPS: make(apps.Series, n), RxPPS: make(apps.Series, n), TxPPS: make(apps.Series, n)}
+	for i, r := range h.Rates {
+		out.RxBPS[i], out.TxBPS[i], out.RxPPS[i], out.TxPPS[i] = r.RxBits, r.TxBits, r.RxPackets, r.TxPackets
+	}
+	return out
 }
 
 // connectedSwitch is a switch's session for reading, or an error that says it is away.

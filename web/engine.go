@@ -32,6 +32,9 @@ type SwitchReader interface {
 	Switches() []apps.SwitchStatus
 	Switch(d flows.DPID) (apps.SwitchStatus, error)
 	Ports(d flows.DPID) ([]apps.PortStatus, error)
+	// PortHistories are the rates of the last seconds, at most 900: of one port, which is apps.ErrNotFound if there is none, or
+	// of all if port is 0.
+	PortHistories(d flows.DPID, port uint32, seconds int) ([]apps.PortHistory, error)
 	Flows(ctx context.Context, d flows.DPID) ([]flows.InstalledRule, error)
 	Groups(ctx context.Context, d flows.DPID) ([]flows.Group, error)
 	Meters(ctx context.Context, d flows.DPID) ([]flows.Meter, error)

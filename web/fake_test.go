@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"sync"
@@ -212,7 +213,17 @@ func (f *fakeEngine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 
 func (f *fakeEngine) Ports(d flows.DPID) ([]apps.PortStatus, error) {
 	_, err := f.Switch(d)
-	return []apps.PortStatus{{PortNo: 1, Name: "s1-eth1", Kind: "edge", RxBPS: 1.5, Up: true}}, err
+	return []apps.PortStatus{{PortNo: 1, Name: "s1-eth1", Kind: "edge", RxBPS: 1.5, TxPPS: 0.25, Dropped: 2, Up: true}}, err
+}
+
+func (f *fakeEngine) PortHistories(d flows.DPID, port uint32, seconds int) ([]apps.PortHistory, error) {
+	if port > 1 {
+		return nil, fmt.Errorf("port %d: %w", port, apps.ErrNotFound)
+	}
+	_, err := f.Switch(d)
+	h := apps.Series(slices.Repeat([]float32{1.23456e9}, seconds))
+	h[0] = float32(math.NaN())
+	return []apps.PortHistory{{PortNo: 1, Name: "s1-eth1", End: start, RxBPS: h, TxBPS: h, RxPPS: h, TxPPS: h}}, err
 }
 
 // asked is the error of asking a switch for what it holds.

@@ -44,6 +44,7 @@ type (
 	originType    struct{}
 	phaseType     struct{}
 	stateType     struct{}
+	seriesType    struct{}
 )
 
 func (dpidType) Schema(huma.Registry) *huma.Schema {
@@ -98,6 +99,11 @@ func (stateType) Schema(huma.Registry) *huma.Schema {
 	return enum("A backend's health", vip.StateUp, vip.StateDown, vip.StateDraining, vip.StateDrained, vip.StateDisabled, vip.StateUnknown)
 }
 
+func (seriesType) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Description: "One value a second; null: nothing is known of it",
+		Items: &huma.Schema{Type: huma.TypeNumber, Nullable: true}}
+}
+
 func enum[T ~string](doc string, values ...T) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Description: doc}
 	for _, v := range values {
@@ -143,6 +149,7 @@ func newSchemas() huma.Registry {
 		{reflect.TypeFor[vip.Origin](), reflect.TypeFor[originType]()},
 		{reflect.TypeFor[vip.Phase](), reflect.TypeFor[phaseType]()},
 		{reflect.TypeFor[vip.State](), reflect.TypeFor[stateType]()},
+		{reflect.TypeFor[apps.Series](), reflect.TypeFor[seriesType]()},
 	} {
 		reg.RegisterTypeAlias(a.of, a.is)
 	}

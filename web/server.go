@@ -112,6 +112,7 @@ func (s *Server) routes() error {
 	s.registerVIPs(a)
 	s.registerBackends(a)
 	s.registerSwitches(a)
+	s.registerHistory(a)
 	s.registerTopology(a)
 	s.registerEvents(a)
 	s.registerBackup(a)

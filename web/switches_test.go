@@ -83,6 +83,23 @@ func TestSwitchErrors(t *testing.T) {
 	}
 }
 
+func TestHistory(t *testing.T) {
+	c := newClient(t, Config{})
+	const one = "/api/v1/switches/0000000000000001"
+	r := c.do(200, "GET", one+"/ports/1/history?seconds=3", "")
+	if r.at("port_no") != 1.0 || r.at("end") != "2026-01-02T03:04:05Z" || !cmp.Equal(r.at("rx_bps"), any([]any{nil, 1.235e9, 1.235e9})) {
+		t.Errorf("history: %s", r.Body)
+	}
+	if r := c.do(200, "GET", one+"/history", ""); len(r.at("items", 0, "tx_pps").([]any)) != 900 {
+		t.Errorf("histories: %s", r.Body)
+	}
+	c.do(404, "GET", one+"/ports/2/history", "")
+	c.do(404, "GET", "/api/v1/switches/00000000000000ff/history", "")
+	for _, bad := range []string{"/history?seconds=0", "/history?seconds=901", "/ports/0/history", "/ports/x/history"} {
+		c.do(422, "GET", one+bad, "")
+	}
+}
+
 func TestTopology(t *testing.T) {
 	c := newClient(t, Config{})
 	links, hosts := c.do(200, "GET", "/api/v1/links", ""), c.do(200, "GET", "/api/v1/hosts", "")

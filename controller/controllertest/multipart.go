@@ -30,7 +30,11 @@ func (c *connection) multipart(h openflow.Header, msg []byte) []byte {
 		}
 	case openflow.MultipartPortStats:
 		for _, p := range s.ports {
-			add(openflow.AppendPortStats(nil, v, openflow.PortStats{No: p.No, DurationSec: 1}), nil)
+			st := openflow.PortStats{No: p.No, DurationSec: 1}
+			if s.traffic != nil {
+				st = s.traffic(p.No)
+			}
+			add(openflow.AppendPortStats(nil, v, st), nil)
 		}
 	case openflow.MultipartFlow:
 		f, err := openflow.ParseFlowStatsRequest(m.Body)

@@ -20,6 +20,7 @@ type Switch struct {
 	vague    bool // a failed commit does not say which message failed
 	piece    int  // bytes of a piece of a multipart reply
 	aux      uint8
+	traffic  func(port uint32) openflow.PortStats
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced at everything that happens
@@ -61,6 +62,9 @@ func VagueCommits() Option { return func(s *Switch) { s.vague = true } }
 
 // Auxiliary makes connections say that they are an auxiliary one.
 func Auxiliary(id uint8) Option { return func(s *Switch) { s.aux = id } }
+
+// Traffic lets f say what a port has counted whenever a controller asks. f must not call the switch.
+func Traffic(f func(port uint32) openflow.PortStats) Option { return func(s *Switch) { s.traffic = f } }
 
 // NewSwitch returns a switch without connections and with empty tables.
 func NewSwitch(dpid flows.DPID, opts ...Option) *Switch {

@@ -1,0 +1,225 @@
+package controller
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+)
+
+// HistoryLen is how many seconds of rates are kept of a port: one value a second.
+const HistoryLen = 900
+
+const (
+	// maxHistories bounds the ports whose history is kept: 14 KiB each, 56 MiB in all. Further ones have rates alone.
+	maxHistories = 4096
+	// maxGap is the longest time between two readings whose mean is put into all seconds of it: a slow switch is a mean over
+	// some seconds, but what happened in minutes without a reading is not known.
+	maxGap = 10 * time.Second
+	// unkept is a counter that the switch does not keep (section 7.3.5.7).
+	unkept = math.MaxUint64
+)
+
+// Rates are a port's per second: NaN where the switch does not count, or nothing is known.
+type Rates struct{ RxBits, TxBits, RxPackets, TxPackets float32 }
+
+var unknownRates = Rates{float32(math.NaN()), float32(math.NaN()), float32(math.NaN()), float32(math.NaN())}
+
+// PortHistory is a port's rates in the seconds before End, the latest last.
+type PortHistory struct {
+	End   time.Time
+	Rates []Rates
+}
+
+// Stats keeps the counters of ports, their rates, and the rates of the last 15 minutes. It is safe from any goroutine.
+type Stats struct {
+	mu        sync.Mutex
+	switches  map[flows.DPID]map[uint32]*portCounters
+	histories int
+}
+
+// NewStats keeps nothing yet.
+func NewStats() *Stats { return &Stats{switches: map[flows.DPID]map[uint32]*portCounters{}} }
+
+// portCounters is a port as last read.
+type portCounters struct {
+	at    time.Time // zero: no reading that the next can be compared with
+	stats openflow.PortStats
+	rates Rates
+	ring  *[HistoryLen]Rates // by second; nil: too many ports
+	last  int64              // the latest second in ring; 0: none
+}
+
+// Note adds what a switch has answered at a time. Rates are over the time since the last answer as the switch measured it,
+// or as we did. A counter that has fallen, or a port that is younger than it was, has begun anew: there is no rate then.
+// Ports that are not in the answer any more are forgotten when their history has run out.
+func (s *Stats) Note(d flows.DPID, at time.Time, all []openflow.PortStats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ports := s.switches[d]
+	if ports == nil {
+		ports = make(map[uint32]*portCounters, len(all))
+		s.switches[d] = ports
+	}
+	for i := range all {
+		s.note(ports, at, &all[i])
+	}
+	for no, p := range ports {
+		if p.at == at {
+			continue // it is in the answer
+		}
+		p.at, p.rates = time.Time{}, Rates{}
+		if at.Unix()-p.last >= HistoryLen {
+			s.drop(ports, no)
+		}
+	}
+}
+
+func (s *Stats) note(ports map[uint32]*portCounters, at time.Time, st *openflow.PortStats) {
+	p := ports[st.No]
+	if p == nil {
+		p = &portCounters{}
+		ports[st.No] = p
+	}
+	if p.ring == nil && s.histories < maxHistories {
+		p.ring = new([HistoryLen]Rates)
+		s.histories++
+	}
+	prev, since := p.stats, p.at
+	p.stats, p.at, p.rates = *st, at, Rates{}
+	if since.IsZero() || begunAnew(&prev, st) {
+		return
+	}
+	took := elapsed(&prev, st, at.Sub(since))
+	if took <= 0 {
+		return
+	}
+	rate := func(before, now uint64, per float64) float32 {
+		if now == unkept || before == unkept {
+			return float32(math.NaN())
+		}
+		return float32(per * float64(now-before) / took.Seconds())
+	}
+	p.rates = Rates{rate(prev.RxBytes, st.RxBytes, 8), rate(prev.TxBytes, st.TxBytes, 8),
+		rate(prev.RxPackets, st.RxPackets, 1), rate(prev.TxPackets, st.TxPackets, 1)}
+	p.remember(since, at)
+}
+
+// begunAnew reports whether the counters of now do not go on from those of before.
+func begunAnew(before, now *openflow.PortStats) bool {
+	return now.RxBytes < before.RxBytes || now.TxBytes < before.TxBytes || now.RxPackets < before.RxPackets ||
+		now.TxPackets < before.TxPackets || keepsAge(before) && keepsAge(now) && age(now) < age(before)
+}
+
+func age(s *openflow.PortStats) time.Duration {
+	return time.Duration(s.DurationSec)*time.Second + time.Duration(s.DurationNsec)
+}
+
+func keepsAge(s *openflow.PortStats) bool { return s.DurationSec != math.MaxUint32 }
+
+// elapsed is the time between two readings. The switch's own is exact, since it knows when it read its counters; but some
+// give whole seconds only, or nothing, and then ours counts.
+func elapsed(before, now *openflow.PortStats, ours time.Duration) time.Duration {
+	if !keepsAge(before) || !keepsAge(now) || before.DurationNsec == 0 && now.DurationNsec == 0 {
+		return ours
+	}
+	if theirs := age(now) - age(before); theirs > 0 && theirs > ours/2 && theirs < 2*ours {
+		return theirs
+	}
+	return ours
+}
+
+// remember puts the present rates into the seconds after since up to at.
+func (p *portCounters) remember(since, at time.Time) {
+	if p.ring == nil {
+		return
+	}
+	from, to := since.Unix()+1, at.Unix()
+	if at.Sub(since) > maxGap || from > to {
+		from = to // long since, or a second reading within the second: the newer one counts
+	}
+	if to < p.last {
+		return // the clock was set back
+	}
+	if p.last > 0 {
+		for sec := max(p.last+1, from-HistoryLen); sec < from; sec++ {
+			p.ring[sec%HistoryLen] = unknownRates
+		}
+	} else {
+		for i := range p.ring {
+			p.ring[i] = unknownRates
+		}
+	}
+	for sec := from; sec <= to; sec++ {
+		p.ring[sec%HistoryLen] = p.rates
+	}
+	p.last = to
+}
+
+// Pause tells that a switch is not read any more. What passes until it is read again is unknown.
+func (s *Stats) Pause(d flows.DPID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.switches[d] {
+		p.at, p.rates = time.Time{}, Rates{}
+	}
+}
+
+// Expire forgets the ports of switches that have not been read for as long as histories reach back.
+func (s *Stats) Expire(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for d, ports := range s.switches {
+		for no, p := range ports {
+			if p.at.IsZero() && now.Unix()-p.last >= HistoryLen {
+				s.drop(ports, no)
+			}
+		}
+		if len(ports) == 0 {
+			delete(s.switches, d)
+		}
+	}
+}
+
+func (s *Stats) drop(ports map[uint32]*portCounters, no uint32) {
+	if ports[no].ring != nil {
+		s.histories--
+	}
+	delete(ports, no)
+}
+
+// Port is a port's counters as last read, and its rates now: 0 where nothing is known.
+func (s *Stats) Port(d flows.DPID, no uint32) (openflow.PortStats, Rates) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.switches[d][no]
+	if p == nil {
+		return openflow.PortStats{}, Rates{}
+	}
+	return p.stats, p.rates
+}
+
+// History is the rates of a port in the last n seconds up to the present one, or up to the last second known if that is the
+// present or the one before it.
+func (s *Stats) History(d flows.DPID, no uint32, now time.Time, n int) PortHistory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.switches[d][no]
+	end := now.Unix()
+	if p != nil && p.last >= end-1 {
+		end = p.last
+	}
+	n = min(max(n, 0), HistoryLen)
+	h := PortHistory{End: time.Unix(end, 0).UTC(), Rates: make([]Rates, n)}
+	for i := range h.Rates {
+		sec := end - int64(n) + 1 + int64(i)
+		if p == nil || p.ring == nil || p.last == 0 || sec > p.last || sec <= p.last-HistoryLen {
+			h.Rates[i] = unknownRates
+		} else {
+			h.Rates[i] = p.ring[sec%HistoryLen]
+		}
+	}
+	return h
+}
