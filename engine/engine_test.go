@@ -167,3 +167,22 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		t.Errorf("wait for a version that never comes: %v", err)
 	}
 }
+
+// When all ids of VIPs have been given, that is said by its name.
+func TestIDsOfVIPsUsedUp(t *testing.T) {
+	st := store.Memory()
+	if err := st.Update(func(tx store.Tx) (err error) {
+		for range maxVIPID {
+			if _, err = store.NextID(tx, sequenceVIPs, maxVIPID); err != nil {
+				break
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	e := start(t, st, nil)
+	if _, err := e.CreateVIP(context.Background(), spec("web", "10.0.0.100"), apps.WriteOptions{}); !errors.Is(err, vip.ErrExhausted) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -71,6 +71,9 @@ func (e *Engine) load() error {
 func (e *Engine) storeNew(create func(id vip.ID) (*vip.VIP, error)) (x *vip.VIP, err error) {
 	err = e.cfg.Store.Update(func(tx store.Tx) error {
 		id, err := store.NextID(tx, sequenceVIPs, maxVIPID)
+		if errors.Is(err, store.ErrExhausted) {
+			return fmt.Errorf("%w: a store gives out %d, and none twice", vip.ErrExhausted, maxVIPID)
+		}
 		if err != nil {
 			return err
 		}
