@@ -2,16 +2,22 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build install test lint fuzz demo pingall bench soak cover clean
+.PHONY: help build install deb deps test lint fuzz demo pingall bench soak cover clean
 
 # Print this list.
 help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{sub(":.*","",$$1); printf "  make %-8s %s\n",$$1,text}' Makefile
 
-# Build bin/evenflow.
-build: ; go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
+# Build bin/evenflow, which needs no shared library.
+build: ; CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
+
+# Install what was built (root; PREFIX=/usr/local, DESTDIR=).
+install: ; scripts/install
+
+# Build a Debian package in bin/.
+deb: ; scripts/deb
 
 # Install the Debian packages that tests, demo and benchmarks need (root).
-install: ; scripts/install-deps
+deps: ; scripts/install-deps
 
 # Set up and run everything that must pass before a change lands (root; some ten minutes).
 test: ; scripts/test
