@@ -15,7 +15,7 @@ type OwnerKind uint8
 const (
 	OwnerBase    OwnerKind = iota // a switch's base: ports and tree, the pipeline's frame; one per switch
 	OwnerVIP                      // one VIP
-	OwnerAddress                  // what all VIPs of one address share: ARP, ping, closed ports
+	OwnerAddress                  // what all VIPs of one address share, and what a router's address has: ARP and ND, ping, closed ports
 	OwnerHost                     // one host: its place, the way to it, answers to ARP for it
 )
 
@@ -48,11 +48,12 @@ type SwitchInfo struct {
 	OF15   bool // an OpenFlow 1.5 session: copy_field, stable bucket ids
 }
 
-// View is everything that apps see, immutable: the topology, the switches that are connected and the VIPs.
+// View is everything that apps see, immutable: the topology, the switches that are connected, the VIPs and the routers.
 type View struct {
 	Topo     *topo.Snapshot
 	Switches map[flows.DPID]SwitchInfo
-	VIPs     []*VIP // by id
+	VIPs     []*VIP   // by id
+	Routers  []Router // set before the view is shown to anybody
 	byID     map[vip.ID]*VIP
 	byAddr   map[netip.Addr][]*VIP
 }

@@ -13,7 +13,8 @@ const (
 	TableCopy      = 3  // a copy to the controller, metered; always the last thing done with a packet
 	TableNeighbour = 10 // ARP and ND answered in the switch
 	TableNeighbor2 = 11 // second step of the ND answer
-	TableReply     = 20 // from backends of this switch: un-NAT, hairpin
+	TableReply     = 20 // from backends of this switch: un-NAT, hairpin; what is routed loses one of its TTL
+	TableRoute     = 25 // answers of backends that have a router of ours as next hop: to their client's MAC, or its gateway's
 	TableVIP       = 30 // VIP address, protocol and port to its mode
 	TableSelect    = 40 // mode nat: the connection's forward rule
 	TableForward   = 60 // eth_dst to an output port

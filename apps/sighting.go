@@ -3,6 +3,7 @@ package apps
 import (
 	"slices"
 
+	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/topo"
 )
 
@@ -12,15 +13,29 @@ const (
 	ARPReply   = 2
 )
 
-// HostSighting is what a packet-in tells of its sender: its place, and by ARP its address. It is not ok if the view has
-// that already; but an ARP reply may answer a probe, and is told always.
+// HostSighting is what a packet-in tells of its sender: its place, and by ARP or ND its address. It is not ok if the view has
+// that already; but an answer may be one to a probe, and is told always. A VLAN has addresses of its own, which are nothing to
+// us.
 func HostSighting(v *View, in *Punted) (s topo.Sighting, ok bool) {
 	f := in.Frame
 	s = topo.Sighting{At: in.At, MAC: f.EthSrc}
-	if f.EthType == EtherTypeARP && f.ARPSrcMAC == f.EthSrc && f.ARPSrc.IsValid() && !f.ARPSrc.IsUnspecified() {
-		s.Addr = f.ARPSrc
+	answer := false
+	switch {
+	case f.VLAN:
+	case f.EthType == EtherTypeARP:
+		answer = f.ARPOp == ARPReply
+		if f.ARPSrcMAC == f.EthSrc && !f.ARPSrc.IsUnspecified() {
+			s.Addr = f.ARPSrc
+		}
+	case f.NDTarget.IsValid() && f.ICMPType == NeighbourAdvertisement:
+		answer = true
+		if f.NDLink == f.EthSrc || f.NDLink == (flows.MAC{}) { // an answer to one asker may leave it out (RFC 4861 section 7.2.4)
+			s.Addr = f.NDTarget
+		}
+	case f.NDTarget.IsValid() && f.NDLink == f.EthSrc && !f.Src.IsUnspecified():
+		s.Addr = f.Src
 	}
-	if f.EthType == EtherTypeARP && f.ARPOp == ARPReply {
+	if answer {
 		return s, true
 	}
 	h, known := v.Topo.Host(s.MAC)

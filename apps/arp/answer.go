@@ -11,6 +11,9 @@ const (
 	echoRequest = 8
 	echoReply   = 0
 	ownTTL      = 64
+
+	echoRequestIPv6 = 128
+	echoReplyIPv6   = 129
 )
 
 // back sends a frame to where it came from.
@@ -31,11 +34,15 @@ func answerARP(a netip.Addr, m flows.MAC) []flows.Action {
 	}, back...)
 }
 
-// answerEcho turns a ping of a VIP into its answer; the switch mends the checksums.
+// answerEcho turns a ping of an address of ours into its answer; the switch mends the checksums.
 func answerEcho(a netip.Addr) []flows.Action {
+	src, dst, kind := flows.IPv4Src, flows.IPv4Dst, flows.SetNum(flows.ICMPv4Type, echoReply)
+	if !a.Is4() {
+		src, dst, kind = flows.IPv6Src, flows.IPv6Dst, flows.SetNum(flows.ICMPv6Type, echoReplyIPv6)
+	}
 	return append([]flows.Action{
 		move(flows.EthSrc, flows.EthDst), flows.SetMAC(flows.EthSrc, apps.VIPMAC),
-		move(flows.IPv4Src, flows.IPv4Dst), flows.SetField{Field: flows.IPv4Src, Value: flows.AddrValue(a)},
-		flows.SetNum(flows.IPTTL, ownTTL), flows.SetNum(flows.ICMPv4Type, echoReply),
+		move(src, dst), flows.SetField{Field: src, Value: flows.AddrValue(a)},
+		flows.SetNum(flows.IPTTL, ownTTL), kind,
 	}, back...)
 }

@@ -1,4 +1,4 @@
-// Package arp is the app that answers for VIPs and known hosts: ARP and ping in the switch itself, also while the
+// Package arp is the app that answers for VIPs, routers and known hosts: ARP, ND and ping in the switch itself, also while the
 // controller is away, and by the controller where a switch cannot. What else is sent to a VIP's address is refused.
 package arp
 
@@ -29,18 +29,24 @@ func (a *App) Name() string { return "arp" }
 // Priorities in tables 10 and 30.
 const (
 	prioVIPClaimed = 120
+	prioVIPProbed  = 115
 	prioAnnounced  = 110
 	prioAsked      = 100
+	prioAskedOddly = 95
 	prioEcho       = 90
 	prioClosed     = 50
 )
 
-// Desired is, for an address of VIPs, all that its VIPs share; for a live host, the answers in its place.
+// Desired is, for an address of VIPs or a router, all that is answered there; for a live host, the answers in its place; for
+// the base, ND of no address in particular.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	var with, without flows.State
 	switch {
-	case o.Kind == apps.OwnerAddress && o.Addr.Is4() && len(v.VIPsAt(o.Addr)) > 0:
-		with.Rules, without.Rules = address(o.Addr, true), address(o.Addr, false)
+	case o.Kind == apps.OwnerBase:
+		with.Rules, without.Rules = ndBase(true), ndBase(false)
+	case o.Kind == apps.OwnerAddress && v.Ours(o.Addr):
+		_, router := v.Router(o.Addr)
+		with.Rules, without.Rules = address(o.Addr, router, true), address(o.Addr, router, false)
 	case o.Kind == apps.OwnerHost:
 		if with.Rules = host(v, o.MAC); with.Rules == nil {
 			return nil
@@ -65,26 +71,46 @@ func rule(table uint8, priority uint16, m flows.Match, actions ...flows.Action) 
 func arp() flows.Match { return make(flows.Match, 0, 3).Num(flows.EthType, apps.EtherTypeARP) }
 
 func ip(dst netip.Addr) flows.Match {
-	return make(flows.Match, 0, 5).Num(flows.EthType, apps.EtherTypeIPv4).Addr(flows.IPv4Dst, dst)
+	if dst.Is4() {
+		return make(flows.Match, 0, 5).Num(flows.EthType, apps.EtherTypeIPv4).Addr(flows.IPv4Dst, dst)
+	}
+	return make(flows.Match, 0, 5).Num(flows.EthType, apps.EtherTypeIPv6).Addr(flows.IPv6Dst, dst)
 }
 
 func punt(meter uint32) []flows.Action {
 	return []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
 }
 
-// address are the rules of a VIPs' address. ARP in its name is a claim, which only the controller hears.
-func address(a netip.Addr, nicira bool) []flows.Rule {
-	claimed := rule(apps.TableNeighbour, prioVIPClaimed, arp().Addr(flows.ARPSPA, a), punt(apps.MeterNeighbour)...)
-	asked := rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), punt(apps.MeterNeighbour)...)
-	echo := rule(apps.TableVIP, prioEcho, ip(a).Num(flows.IPProto, apps.ProtoICMP).Num(flows.ICMPv4Type, echoRequest).Num(flows.ICMPv4Code, 0),
-		punt(apps.MeterOther)...)
+// goOn lets a packet go on as any of its kind does: forwarded, and told to the controller.
+var goOn = []flows.Action{flows.Go(apps.TableForward), flows.Go(apps.TableCopy)}
+
+// address are the rules of an address of VIPs or a router. ARP and ND in its name is a claim, which only the controller hears.
+func address(a netip.Addr, router, nicira bool) []flows.Rule {
 	closed := rule(apps.TableVIP, prioClosed, ip(a), punt(apps.MeterReject)...)
 	closed.Cookie = apps.Cookie(apps.KindDesired, apps.ClassNAT, 0) // whose app refuses
+	if !a.Is4() {
+		return append(ndAddress(a, router, nicira), echo(a, nicira), closed)
+	}
+	claimed := rule(apps.TableNeighbour, prioVIPClaimed, arp().Addr(flows.ARPSPA, a), punt(apps.MeterNeighbour)...)
+	asked := rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), punt(apps.MeterNeighbour)...)
 	if nicira {
 		asked.Actions = answerARP(a, apps.VIPMAC)
-		echo.Actions = answerEcho(a)
 	}
-	return []flows.Rule{claimed, asked, echo, closed}
+	return []flows.Rule{claimed, asked, echo(a, nicira), closed}
+}
+
+// echo answers a ping.
+func echo(a netip.Addr, nicira bool) flows.Rule {
+	m := ip(a)
+	if a.Is4() {
+		m = m.Num(flows.IPProto, apps.ProtoICMP).Num(flows.ICMPv4Type, echoRequest).Num(flows.ICMPv4Code, 0)
+	} else {
+		m = m.Num(flows.IPProto, apps.ProtoICMPv6).Num(flows.ICMPv6Type, echoRequestIPv6).Num(flows.ICMPv6Code, 0)
+	}
+	if nicira {
+		return rule(apps.TableVIP, prioEcho, m, answerEcho(a)...)
+	}
+	return rule(apps.TableVIP, prioEcho, m, punt(apps.MeterOther)...)
 }
 
 // host are the answers for a live host, but not to its own probes and announcements, nor to announcements by others, which
@@ -94,16 +120,18 @@ func host(v *apps.View, m flows.MAC) []flows.Rule {
 	if !ok || !h.Live {
 		return nil
 	}
-	goOn := []flows.Action{flows.Go(apps.TableForward), flows.Go(apps.TableCopy)}
 	var out []flows.Rule
 	for _, a := range h.Addresses {
-		if !a.Is4() || len(v.VIPsAt(a)) > 0 {
-			continue
+		switch {
+		case v.Ours(a):
+		case !a.Is4():
+			out = append(out, ndHost(a, h.MAC))
+		default:
+			out = append(out,
+				rule(apps.TableNeighbour, prioAnnounced, arp().MAC(flows.EthSrc, h.MAC).Addr(flows.ARPTPA, a), goOn...),
+				rule(apps.TableNeighbour, prioAnnounced, arp().Addr(flows.ARPSPA, a).Addr(flows.ARPTPA, a), goOn...),
+				rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), answerARP(a, h.MAC)...))
 		}
-		out = append(out,
-			rule(apps.TableNeighbour, prioAnnounced, arp().MAC(flows.EthSrc, h.MAC).Addr(flows.ARPTPA, a), goOn...),
-			rule(apps.TableNeighbour, prioAnnounced, arp().Addr(flows.ARPSPA, a).Addr(flows.ARPTPA, a), goOn...),
-			rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), answerARP(a, h.MAC)...))
 	}
 	return out
 }

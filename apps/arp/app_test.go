@@ -3,6 +3,7 @@ package arp
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,20 +22,24 @@ func mac(n byte) flows.MAC { return flows.MAC{0, 0, 0, 0, 0, n} }
 func ten(n byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, n}) }
 
 // view has an Open vSwitch 1 and a plain switch 2; hosts 1 and 2, of which 2 is not live, and 3, which holds the address
-// of VIP 101; VIPs 100 (two of them) and 101.
+// of VIP 101; VIPs 100 (two of them), 101 and fd00::100; routers 10.0.0.254 and fd00::fe.
 func view() *apps.View {
 	var s topo.Saved
 	for n := range byte(3) {
 		s.Ports = append(s.Ports, topo.SavedPort{PortID: at(1, uint32(n+1)), Kind: topo.Edge})
 		s.Hosts = append(s.Hosts, topo.SavedHost{MAC: mac(n + 1), At: at(1, uint32(n+1)), Live: n != 1, Addresses: []netip.Addr{ten(n + 1)}})
 	}
+	s.Hosts[0].Addresses = append(s.Hosts[0].Addresses, netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fe80::1"))
 	s.Hosts[2].Addresses = []netip.Addr{ten(101)}
 	var vips []*apps.VIP
 	for i, n := range []byte{100, 100, 101} {
 		vips = append(vips, &apps.VIP{VIP: &vip.VIP{ID: vip.ID(i + 1), Address: ten(n)}})
 	}
+	vips = append(vips, &apps.VIP{VIP: &vip.VIP{ID: 4, Address: netip.MustParseAddr("fd00::100")}})
 	infos := map[flows.DPID]apps.SwitchInfo{1: {DPID: 1, Nicira: true}, 2: {DPID: 2}}
-	return apps.NewView(topo.New(time.Unix(1, 0), topo.Config{}, s).Snapshot(), infos, vips)
+	v := apps.NewView(topo.New(time.Unix(1, 0), topo.Config{}, s).Snapshot(), infos, vips)
+	v.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24")}, {Address: netip.MustParsePrefix("fd00::fe/64")}}
+	return v
 }
 
 func text(states map[flows.DPID]flows.State) string {
@@ -63,8 +68,40 @@ const hostRules = `s1
 cookie=0xef01020000000000, table=10, priority=110,arp,dl_src=00:00:00:00:00:01,arp_tpa=10.0.0.1 actions=resubmit(,60),resubmit(,3)
 cookie=0xef01020000000000, table=10, priority=110,arp,arp_spa=10.0.0.1,arp_tpa=10.0.0.1 actions=resubmit(,60),resubmit(,3)
 cookie=0xef01020000000000, table=10, priority=100,arp,arp_tpa=10.0.0.1,arp_op=1 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:00:00:00:00:00:01->eth_src,set_field:2->arp_op,move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:00:00:00:00:00:01->arp_sha,move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],set_field:10.0.0.1->arp_spa,IN_PORT
+cookie=0xef01020000000000, table=10, priority=100,icmp6,icmp_type=135,nd_target=fd00::1,nd_options_type=1 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:00:00:00:00:00:01->eth_src,move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],set_field:fd00::1->ipv6_src,set_field:136->icmpv6_type,set_field:1610612736->nd_reserved,set_field:2->nd_options_type,resubmit(,11)
+cookie=0xef01020000000000, table=10, priority=100,icmp6,icmp_type=135,nd_target=fe80::1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
 s2
 `
+
+// fill puts an address, and the flags of its answers, into rules.
+func fill(rules, a, flags string) string {
+	return strings.NewReplacer("ADDR", a, "FLAGS", flags).Replace(rules)
+}
+
+const (
+	ndClaimed = `cookie=0xef01020000000000, table=10, priority=120,icmp6,ipv6_src=ADDR,icmp_type=135 actions=meter:2,CONTROLLER:65535
+cookie=0xef01020000000000, table=10, priority=120,icmp6,icmp_type=136,nd_target=ADDR actions=meter:2,CONTROLLER:65535
+`
+	ndProbed = `cookie=0xef01020000000000, table=10, priority=115,icmp6,ipv6_src=::,icmp_type=135,nd_target=ADDR actions=set_field:33:33:00:00:00:01->eth_dst,set_field:02:ef:00:00:00:01->eth_src,set_field:ff02::1->ipv6_dst,set_field:ADDR->ipv6_src,set_field:136->icmpv6_type,IN_PORT
+`
+	ndAsked = `cookie=0xef01020000000000, table=10, priority=100,icmp6,icmp_type=135,nd_target=ADDR,nd_options_type=1 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:02:ef:00:00:00:01->eth_src,move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],set_field:ADDR->ipv6_src,set_field:136->icmpv6_type,set_field:FLAGS->nd_reserved,set_field:2->nd_options_type,resubmit(,11)
+`
+	ndOddly = `cookie=0xef01020000000000, table=10, priority=95,icmp6,icmp_type=135,nd_target=ADDR actions=meter:2,CONTROLLER:65535
+`
+	addressIPv6 = "s1\n" + ndClaimed + ndProbed + ndAsked + ndOddly +
+		`cookie=0xef01020000000000, table=30, priority=90,icmp6,ipv6_dst=ADDR,icmp_type=128,icmp_code=0 actions=move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:02:ef:00:00:00:01->eth_src,move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],set_field:ADDR->ipv6_src,set_field:64->nw_ttl,set_field:129->icmpv6_type,IN_PORT
+cookie=0xef01030000000000, table=30, priority=50,ipv6,ipv6_dst=ADDR actions=meter:5,CONTROLLER:65535
+` + "s2\n" + ndClaimed + ndOddly +
+		`cookie=0xef01020000000000, table=30, priority=90,icmp6,ipv6_dst=ADDR,icmp_type=128,icmp_code=0 actions=meter:4,CONTROLLER:65535
+cookie=0xef01030000000000, table=30, priority=50,ipv6,ipv6_dst=ADDR actions=meter:5,CONTROLLER:65535
+`
+	baseRules = "s1\n" + ndClaimed + ndProbed +
+		"cookie=0xef01020000000000, table=10, priority=110,icmp6,ipv6_src=::,icmp_type=135 actions=resubmit(,60),resubmit(,3)\n" + ndAsked + ndOddly +
+		"cookie=0xef01020000000000, table=11, priority=100,icmp6,icmp_type=136 actions=move:NXM_OF_ETH_SRC[]->NXM_NX_ND_TLL[],IN_PORT\n" +
+		"s2\n" + ndClaimed + ndOddly
+
+	hostFlags, routerFlags = "1610612736", "3758096384"
+)
 
 func TestDesired(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -74,11 +111,14 @@ func TestDesired(t *testing.T) {
 		"VIP":       {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(100)}, addressRules},
 		"no VIP":    {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(99)}, ""},
 		"IPv6":      {apps.Owner{Kind: apps.OwnerAddress, Addr: netip.MustParseAddr("fd00::1")}, ""},
+		"VIP IPv6":  {apps.Owner{Kind: apps.OwnerAddress, Addr: netip.MustParseAddr("fd00::100")}, fill(addressIPv6, "fd00::100", hostFlags)},
+		"router":    {apps.Owner{Kind: apps.OwnerAddress, Addr: ten(254)}, strings.ReplaceAll(addressRules, "10.0.0.100", "10.0.0.254")},
+		"router v6": {apps.Owner{Kind: apps.OwnerAddress, Addr: netip.MustParseAddr("fd00::fe")}, fill(addressIPv6, "fd00::fe", routerFlags)},
 		"host":      {apps.Owner{Kind: apps.OwnerHost, MAC: mac(1)}, hostRules},
 		"not live":  {apps.Owner{Kind: apps.OwnerHost, MAC: mac(2)}, ""},
 		"with VIP":  {apps.Owner{Kind: apps.OwnerHost, MAC: mac(3)}, ""},
 		"no host":   {apps.Owner{Kind: apps.OwnerHost, MAC: mac(9)}, ""},
-		"base":      {apps.Owner{Kind: apps.OwnerBase}, ""},
+		"base":      {apps.Owner{Kind: apps.OwnerBase}, fill(baseRules, "fe80::ef:ff:fe00:1", hostFlags)},
 		"one VIP's": {apps.Owner{Kind: apps.OwnerVIP, VIP: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

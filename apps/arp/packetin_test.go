@@ -2,6 +2,7 @@ package arp
 
 import (
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,6 +43,17 @@ func (r *replies) PacketOut(inPort uint32, actions []flows.Action, data []byte) 
 				net.IP(l.SourceProtAddress).String(), net.HardwareAddr(l.DstHwAddress).String(), net.IP(l.DstProtAddress).String()}, " ")
 		case *layers.IPv4:
 			line += " " + l.SrcIP.String() + ">" + l.DstIP.String()
+		case *layers.IPv6:
+			line += " " + l.SrcIP.String() + ">" + l.DstIP.String() + " ttl " + strconv.Itoa(int(l.HopLimit))
+		case *layers.ICMPv6:
+			line += " " + l.TypeCode.String()
+		case *layers.ICMPv6Echo:
+			line += " " + strconv.Itoa(int(l.Identifier)) + " " + string(p.ApplicationLayer().Payload())
+		case *layers.ICMPv6NeighborAdvertisement:
+			line += " " + strconv.FormatUint(uint64(l.Flags), 16) + " " + l.TargetAddress.String()
+			for _, o := range l.Options {
+				line += " " + o.Type.String() + " " + net.HardwareAddr(o.Data).String()
+			}
 		case *layers.ICMPv4:
 			line += " " + l.TypeCode.String() + " " + string(l.Payload)
 		}
@@ -55,6 +67,18 @@ func (r *replies) PacketOut(inPort uint32, actions []flows.Action, data []byte) 
 // checksums finds those that are wrong, by having them computed anew.
 func checksums(p gopacket.Packet) string {
 	ip, ok := p.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+	if v6, is := p.Layer(layers.LayerTypeIPv6).(*layers.IPv6); is {
+		icmp := p.Layer(layers.LayerTypeICMPv6).(*layers.ICMPv6)
+		was := icmp.Checksum
+		_ = icmp.SetNetworkLayerForChecksum(v6)
+		b := gopacket.NewSerializeBuffer()
+		if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{ComputeChecksums: true}, icmp, gopacket.Payload(icmp.Payload)); err != nil {
+			return err.Error()
+		}
+		if icmp.Checksum != was {
+			return " wrong checksum"
+		}
+	}
 	if !ok {
 		return ""
 	}
@@ -114,8 +138,9 @@ func TestPacketIn(t *testing.T) {
 	}{
 		"asks for a VIP": {arpFrame(mac(9), 1, 9, 100, false),
 			[]string{heard, "IN_PORT " + vipMAC + ">" + nine + " op 2 " + vipMAC + " 10.0.0.100 " + nine + " 10.0.0.9"}, false},
-		"in a VLAN": {arpFrame(mac(9), 1, 9, 100, true),
-			[]string{heard, "IN_PORT " + vipMAC + ">" + nine + " vlan op 2 " + vipMAC + " 10.0.0.100 " + nine + " 10.0.0.9"}, false},
+		"in a VLAN": {arpFrame(mac(9), 1, 9, 100, true), []string{"sighted " + nine}, false},
+		"asks for a router": {arpFrame(mac(9), 1, 9, 254, false),
+			[]string{heard, "IN_PORT " + vipMAC + ">" + nine + " op 2 " + vipMAC + " 10.0.0.254 " + nine + " 10.0.0.9"}, false},
 		"probes for a VIP": {arpFrame(mac(9), 1, 0, 100, false),
 			[]string{"sighted " + nine, "IN_PORT " + vipMAC + ">" + nine + " op 2 " + vipMAC + " 10.0.0.100 " + nine + " 0.0.0.0"}, false},
 		"asks for a live host": {arpFrame(mac(9), 1, 9, 1, false),
@@ -155,11 +180,13 @@ func (silent) PacketOut(uint32, []flows.Action, []byte) {}
 func TestAnswerAllocatesNothing(t *testing.T) {
 	a, v := New(), view()
 	var f apps.Frame
-	if err := apps.ParseFrame(arpFrame(mac(1), 1, 1, 100, false), &f); err != nil {
-		t.Fatal(err)
-	}
-	in := &apps.Punted{At: at(1, 1), Frame: &f}
-	if n := testing.AllocsPerRun(1000, func() { a.PacketIn(v, in, silent{}) }); n > 0 {
-		t.Errorf("%g allocations for an answer", n)
+	for name, frame := range map[string][]byte{"ARP": arpFrame(mac(1), 1, 1, 100, false), "ND": ndFrame(135, "fd00::1", "fd00::100", true)} {
+		if err := apps.ParseFrame(frame, &f); err != nil {
+			t.Fatal(err)
+		}
+		in := &apps.Punted{At: at(1, 1), Frame: &f}
+		if n := testing.AllocsPerRun(1000, func() { a.PacketIn(v, in, silent{}) }); n > 0 {
+			t.Errorf("%s: %g allocations for an answer", name, n)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func New(cfg Config) *App {
 // Name is "base".
 func (a *App) Name() string { return "base" }
 
-// Desired is the base of every connected switch, or what one host wants on each.
+// Desired is the base of every connected switch, or what one host wants on each, or an address for its being routed.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	switch o.Kind {
 	case apps.OwnerBase:
@@ -53,13 +53,21 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 			b.source()
 			b.neighbour()
 			b.pass()
+			b.route(v)
 			b.forward()
 			b.output()
 		})
 	case apps.OwnerHost:
 		if h, ok := v.Topo.Host(o.MAC); ok {
 			to := make(flows.Match, 0, 1).MAC(flows.EthDst, h.MAC)
-			return each(v, func(b *builder) { b.host(h, to) })
+			return each(v, func(b *builder) {
+				b.host(h, to)
+				b.routeHost(v, h)
+			})
+		}
+	case apps.OwnerAddress:
+		if v.Routes(o.Addr) {
+			return each(v, func(b *builder) { b.routeAddress(v, o.Addr) })
 		}
 	}
 	return nil

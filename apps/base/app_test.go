@@ -74,12 +74,18 @@ priority=200,in_port=2 actions=resubmit(,1)
 priority=0 actions=drop
 table=1, priority=100,in_port=1,dl_src=00:00:00:00:00:02 actions=resubmit(,2)
 table=1, priority=0 actions=group:1
+table=2, priority=300,vlan_tci=0x1000/0x1000 actions=resubmit(,60)
+table=2, priority=200,icmp6,nw_ttl=255,icmp_type=135,icmp_code=0 actions=resubmit(,10)
+table=2, priority=200,icmp6,nw_ttl=255,icmp_type=136,icmp_code=0 actions=resubmit(,10)
 table=2, priority=100,ip actions=resubmit(,20)
 table=2, priority=100,arp actions=resubmit(,10)
+table=2, priority=100,ipv6 actions=resubmit(,20)
 table=2, priority=0 actions=resubmit(,60)
 table=3, priority=100,arp actions=meter:2,CONTROLLER:65535
+table=3, priority=100,icmp6,icmp_type=135 actions=meter:2,CONTROLLER:65535
+table=3, priority=100,icmp6,icmp_type=136 actions=meter:2,CONTROLLER:65535
 table=3, priority=0 actions=meter:4,CONTROLLER:65535
-table=10, priority=50,arp,dl_dst=02:ef:00:00:00:01 actions=meter:2,CONTROLLER:65535
+table=10, priority=50,dl_dst=02:ef:00:00:00:01 actions=meter:2,CONTROLLER:65535
 table=10, priority=0 actions=resubmit(,60),resubmit(,3)
 table=20, priority=0 actions=resubmit(,30)
 table=30, priority=0 actions=resubmit(,60)
@@ -90,6 +96,7 @@ table=60, priority=100,dl_dst=00:00:00:00:00:03 actions=set_field:0x4->reg0,resu
 table=60, priority=90,dl_dst=02:ef:00:00:00:01 actions=drop
 table=60, priority=10,in_port=4 actions=drop
 table=60, priority=0 actions=output:3,set_field:0xfffffffb->reg0,resubmit(,70)
+table=70, priority=300,vlan_tci=0x1000/0x1000 actions=resubmit(,80)
 table=70, priority=0 actions=resubmit(,80)
 table=80, priority=100,reg0=0x1 actions=output:1
 table=80, priority=100,reg0=0x2 actions=output:2
@@ -113,10 +120,14 @@ priority=200,in_port=2 actions=goto_table:1
 priority=0 actions=drop
 table=1, priority=100,in_port=1,dl_src=00:00:00:00:00:02 actions=goto_table:2
 table=1, priority=0 actions=meter:4,CONTROLLER:65535,goto_table:2
+table=2, priority=300,vlan_tci=0x1000/0x1000 actions=goto_table:60
+table=2, priority=200,icmp6,nw_ttl=255,icmp_type=135,icmp_code=0 actions=goto_table:10
+table=2, priority=200,icmp6,nw_ttl=255,icmp_type=136,icmp_code=0 actions=goto_table:10
 table=2, priority=100,ip actions=goto_table:20
 table=2, priority=100,arp actions=goto_table:10
+table=2, priority=100,ipv6 actions=goto_table:20
 table=2, priority=0 actions=goto_table:60
-table=10, priority=50,arp,dl_dst=02:ef:00:00:00:01 actions=meter:2,CONTROLLER:65535
+table=10, priority=50,dl_dst=02:ef:00:00:00:01 actions=meter:2,CONTROLLER:65535
 table=10, priority=0 actions=meter:2,CONTROLLER:65535,goto_table:60
 table=20, priority=0 actions=goto_table:30
 table=30, priority=0 actions=goto_table:60
@@ -127,6 +138,7 @@ table=60, priority=100,dl_dst=00:00:00:00:00:03 actions=output:4
 table=60, priority=90,dl_dst=02:ef:00:00:00:01 actions=drop
 table=60, priority=10,in_port=4 actions=drop
 table=60, priority=0 actions=output:3,output:1,output:2
+table=70, priority=300,vlan_tci=0x1000/0x1000 actions=goto_table:80
 table=70, priority=0 actions=goto_table:80
 table=80, priority=100,dl_dst=00:00:00:00:00:02 actions=output:1
 table=80, priority=0 actions=drop

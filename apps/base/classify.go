@@ -8,6 +8,14 @@ import (
 
 const etherTypeLLDP = 0x88cc
 
+const vlanPresent = 0x1000 // OFPVID_PRESENT
+
+// Priorities in tables 2 and 70.
+const (
+	prioTagged = 300
+	prioND     = 200
+)
+
 // Priorities in table 0.
 const (
 	prioLinkLLDP = 400
@@ -58,9 +66,16 @@ func (b *builder) classify() {
 
 // source is tables 1 to 3, for senders that are not known. A copy to the controller must not hold up the packet itself: a meter drops it from there on, so
 // it goes on first and is copied last. A group undoes in between what was written to the packet.
+//
+// A VLAN has addresses of its own: what is tagged passes as it is, and nothing but its sender's MAC is learned.
 func (b *builder) source() {
+	b.rule(apps.TableKind, prioTagged, tagged(), b.next(apps.TableForward))
+	for _, t := range []uint64{apps.NeighbourSolicitation, apps.NeighbourAdvertisement} {
+		b.rule(apps.TableKind, prioND, nd(t).Num(flows.ICMPv6Code, 0).Num(flows.IPTTL, apps.NDHopLimit), b.next(apps.TableNeighbour))
+	}
 	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeARP), b.next(apps.TableNeighbour))
 	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeIPv4), b.next(apps.TableReply))
+	b.rule(apps.TableKind, 100, ethType(apps.EtherTypeIPv6), b.next(apps.TableReply))
 	b.rule(apps.TableKind, 0, nil, b.next(apps.TableForward))
 	if !b.nicira {
 		// Here too many unknown senders do hold up one another.
@@ -71,15 +86,27 @@ func (b *builder) source() {
 		flows.NewBucket(1, 0, flows.Go(apps.TableKind)), flows.NewBucket(2, 0, flows.Go(apps.TableCopy)),
 	}})
 	b.rule(apps.TableSource, 0, nil, flows.ToGroup{ID: apps.GroupCopy})
-	b.rule(apps.TableCopy, 100, ethType(apps.EtherTypeARP), flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller())
+	for _, m := range []flows.Match{ethType(apps.EtherTypeARP), nd(apps.NeighbourSolicitation), nd(apps.NeighbourAdvertisement)} {
+		b.rule(apps.TableCopy, 100, m, flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller())
+	}
 	b.rule(apps.TableCopy, 0, nil, flows.ToMeter{ID: apps.MeterOther}, flows.Controller())
 }
 
-// neighbour is what table 10 does with ARP that is not answered in the switch: forward it as any frame, and tell the
+// tagged matches what carries a VLAN tag.
+func tagged() flows.Match {
+	return make(flows.Match, 0, 1).NumMasked(flows.VLANVID, vlanPresent, vlanPresent)
+}
+
+// nd matches neighbour solicitations or advertisements.
+func nd(kind uint64) flows.Match {
+	return make(flows.Match, 0, 6).Num(flows.EthType, apps.EtherTypeIPv6).Num(flows.IPProto, apps.ProtoICMPv6).Num(flows.ICMPv6Type, kind)
+}
+
+// neighbour is what table 10 does with ARP and ND that are not answered in the switch: forward it as any frame, and tell the
 // controller. What is for ourselves, the answers to our probes, goes to the controller alone.
 func (b *builder) neighbour() {
 	punt := []flows.Action{flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller()}
-	b.rule(apps.TableNeighbour, 50, ethType(apps.EtherTypeARP).MAC(flows.EthDst, apps.VIPMAC), punt...)
+	b.rule(apps.TableNeighbour, 50, make(flows.Match, 0, 1).MAC(flows.EthDst, apps.VIPMAC), punt...)
 	if b.nicira {
 		b.rule(apps.TableNeighbour, 0, nil, flows.Go(apps.TableForward), flows.Go(apps.TableCopy))
 		return
@@ -92,5 +119,6 @@ func (b *builder) pass() {
 	b.rule(apps.TableReply, 0, nil, b.next(apps.TableVIP))
 	b.rule(apps.TableVIP, 0, nil, b.next(apps.TableForward))
 	b.rule(apps.TableSelect, 0, nil, b.next(apps.TableForward))
+	b.rule(apps.TableEgress, prioTagged, tagged(), b.next(apps.TableOutput))
 	b.rule(apps.TableEgress, 0, nil, b.next(apps.TableOutput))
 }

@@ -26,15 +26,20 @@ const vipAddr = "10.0.0.100"
 // network is s1 with h1, h2 and, behind a port not found out yet, hx; s2 with h3; and a VIP.
 type network struct {
 	t              *testing.T
+	vip            string
 	lab            *lab.Lab
 	switches       []*lab.Switch
 	h1, h2, h3, hx *lab.Host
 }
 
-func newNetwork(t *testing.T) *network {
+func newNetwork(t *testing.T) *network { return newNetworkIn(t, "10.0.0.%d/24", vipAddr) }
+
+// newNetworkIn has hosts with addresses of a form.
+func newNetworkIn(t *testing.T, address, vip string) *network {
 	l := lab.New(t)
-	n := &network{t: t, lab: l, switches: []*lab.Switch{l.Switch("s1", lab.DPID(1)), l.Switch("s2", lab.DPID(2))},
-		h1: l.Host("h1", "10.0.0.1/24"), h2: l.Host("h2", "10.0.0.2/24"), h3: l.Host("h3", "10.0.0.3/24"), hx: l.Host("hx", "10.0.0.9/24")}
+	host := func(name string, last int) *lab.Host { return l.Host(name, fmt.Sprintf(address, last)) }
+	n := &network{t: t, lab: l, vip: vip, switches: []*lab.Switch{l.Switch("s1", lab.DPID(1)), l.Switch("s2", lab.DPID(2))},
+		h1: host("h1", 1), h2: host("h2", 2), h3: host("h3", 3), hx: host("hx", 9)}
 	s1, s2 := n.switches[0], n.switches[1]
 	l.Link(n.h1, 0, s1, 1)
 	l.Link(n.h2, 0, s1, 2)
@@ -66,7 +71,7 @@ func (n *network) snapshot(known bool) *topo.Snapshot {
 func (n *network) install(known, nicira bool) {
 	n.t.Helper()
 	infos := map[flows.DPID]apps.SwitchInfo{1: {DPID: 1, Nicira: nicira}, 2: {DPID: 2, Nicira: nicira}}
-	a := netip.MustParseAddr(vipAddr)
+	a := netip.MustParseAddr(n.vip)
 	v := apps.NewView(n.snapshot(known), infos, []*apps.VIP{{VIP: &vip.VIP{ID: 1, Address: a}}})
 	owners := []apps.Owner{{Kind: apps.OwnerBase}, {Kind: apps.OwnerAddress, Addr: a}}
 	for _, h := range v.Topo.Hosts() {
@@ -114,7 +119,7 @@ func (n *network) ping(h *lab.Host, to string) error { return n.run(h, "ping", "
 func (n *network) pings() {
 	n.t.Helper()
 	for _, h := range []*lab.Host{n.h1, n.h2, n.h3} {
-		for _, to := range []string{n.h1.IP(), n.h2.IP(), n.h3.IP(), vipAddr} {
+		for _, to := range []string{n.h1.IP(), n.h2.IP(), n.h3.IP(), n.vip} {
 			if h.IP() == to {
 				continue
 			}

@@ -36,6 +36,10 @@ func DropReason(r *flows.Rule) (reason string, ok bool) {
 		}
 	case r.Table == apps.TableClassify:
 		return "port not known to be edge or link", true
+	case r.Table == apps.TableReply:
+		return "to be routed, but its TTL has expired", true
+	case r.Table == apps.TableRoute:
+		return "a backend's answer, but there is no gateway to its client", true
 	case r.Table == apps.TableForward && r.Priority == prioOwn:
 		return "to a VIP's MAC, but to no VIP", true
 	case r.Table == apps.TableForward && r.Priority == prioOffTree:

@@ -3,6 +3,7 @@ package vip
 import (
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,25 @@ func (p Ports) Contains(port uint16) bool { return p.First <= port && port <= p.
 
 // Overlaps reports whether the ranges share a port.
 func (p Ports) Overlaps(q Ports) bool { return p.First <= q.Last && q.First <= p.Last }
+
+// PortMask is the ports that equal Port in the bits of Mask: what a match can say of ports.
+type PortMask struct{ Port, Mask uint16 }
+
+// Masks cuts the range into as few masks as possible, at most 30.
+func (p Ports) Masks() (out []PortMask) {
+	for first, end := uint32(p.First), uint32(p.Last)+1; first < end; {
+		size := uint32(1) << 16
+		if first != 0 {
+			size = 1 << bits.TrailingZeros32(first)
+		}
+		for size > end-first {
+			size >>= 1
+		}
+		out = append(out, PortMask{uint16(first), uint16(-size)})
+		first += size
+	}
+	return out
+}
 
 // UnmarshalJSON reads text or a number.
 func (p *PortRange) UnmarshalJSON(b []byte) error {
