@@ -29,9 +29,9 @@ const (
 	Learned                    // left to its timeouts
 )
 
-// Handler is told what happens. Calls for one session follow the order of its messages: Connected comes first,
-// Disconnected last. All but Applied and Disconnected run in the session's reader and must not block; none may wait for
-// an answer from the switch.
+// Handler is told what happens. Of one session Connected comes first and Disconnected last; what tells of a message runs in
+// the session's reader, in the order of messages, and must not block. Applied runs in a goroutine of the session's own,
+// Refused in any, also within a call of Switch.Add and the like. None may wait for an answer from the switch.
 type Handler interface {
 	// Connected tells that a switch is there: its description, ports and state have been read. conns are the rules of kind
 	// Connection that it holds. The handler answers with Replace when it has the whole desired state.

@@ -198,21 +198,25 @@ func TestSilenceInHandshake(t *testing.T) {
 	}
 }
 
-// A long list that comes slowly, in pieces, is no silence.
+// A long list that comes slowly, in pieces, is no silence: neither during the handshake nor later.
 func TestSlowPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, controller.Config{RequestTimeout: 3 * time.Second})
 		fake := controllertest.NewSwitch(1, controllertest.Ports(1))
+		slow := openflow.MultipartPortDesc
 		fake.Intercept(func(m controllertest.Message) controllertest.Verdict {
 			p, err := openflow.ParseMultipartRequest(m.Raw)
-			if err != nil || p.Kind != openflow.MultipartPortDesc {
+			if err != nil || p.Kind != slow {
 				return controllertest.Verdict{}
 			}
 			go func() {
 				for i := range uint32(5) {
 					time.Sleep(2 * time.Second)
-					b, _ := openflow.AppendMultipartReply(nil, openflow.V15, m.XID, p.Kind, i < 4,
-						openflow.AppendPortDesc(nil, openflow.V15, controllertest.Port(i+1)))
+					var body []byte
+					if p.Kind == openflow.MultipartPortDesc {
+						body = openflow.AppendPortDesc(nil, openflow.V15, controllertest.Port(i+1))
+					}
+					b, _ := openflow.AppendMultipartReply(nil, openflow.V15, m.XID, p.Kind, i < 4, body)
 					fake.Write(b)
 				}
 			}()
@@ -221,6 +225,10 @@ func TestSlowPieces(t *testing.T) {
 		h.connect(fake)
 		if n := len(h.session().Info().Ports); n != 5 {
 			t.Errorf("%d ports", n)
+		}
+		slow = openflow.MultipartGroupDesc
+		if _, err := h.session().Groups(t.Context()); err != nil {
+			t.Error(err)
 		}
 		h.stop()
 	})

@@ -98,15 +98,15 @@ func found(s switchState, kind func(cookie uint64) RuleKind, known *holding) *ho
 		add(object{group: &s.groups[i]})
 	}
 	for i := range s.rules {
-		r := &s.rules[i].Rule
+		r := s.rules[i].Rule // a copy, not to keep the whole list
 		if openflow.Foreign(r.Match) {
 			continue
 		}
 		switch kind(r.Cookie) {
 		case Desired:
-			add(object{rule: r})
+			add(object{rule: &r})
 		case Foreign:
-			h.foreign[object{rule: r}.key()] = r.Cookie
+			h.foreign[object{rule: &r}.key()] = r.Cookie
 		}
 	}
 	return h

@@ -49,12 +49,6 @@ func (o *ovs) start(cfg controller.Config) *running {
 	return r
 }
 
-// rules are the rules in the switch as text.
-func (o *ovs) rules() string {
-	o.t.Helper()
-	return state(o.t, strings.Join(o.sw.DumpFlows(), "\n")).String()
-}
-
 // everything is all that the switch holds.
 func (o *ovs) everything() string {
 	o.t.Helper()
@@ -156,9 +150,14 @@ func TestOVS(t *testing.T) {
 		// One owner's mistake does not hinder the other: ct(nat) without ip in the match, say.
 		wrong := want(t, "a", 3, text+cD+"table=60, priority=51,dl_dst=02:00:00:00:00:07 actions=set_field:10.0.0.1->ip_dst\n")
 		b = want(t, "b", 3, cD+"table=60, priority=52,dl_dst=02:00:00:00:00:08 actions=drop\n")
-		r.ctl.Update(0x51, []controller.OwnerState{wrong, b})
+		late := want(t, "c", 3, cD+"table=60, priority=53,dl_dst=02:00:00:00:00:07 actions=group:12345\n") // noticed at commit
+		r.ctl.Update(0x51, []controller.OwnerState{wrong, b, late})
 		r.until(t, "refused a 3")
+		r.until(t, "refused c 3")
 		r.until(t, "applied b 3")
+		if err := r.refusal("c"); !strings.Contains(err.Error(), "actions=group:12345: OFPBAC_BAD_OUT_GROUP") {
+			t.Error(err)
+		}
 		if err := r.refusal("a"); !strings.Contains(err.Error(), "priority=51") {
 			t.Error(err)
 		}

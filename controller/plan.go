@@ -14,34 +14,43 @@ type wish struct {
 	owner Owner
 }
 
-// wishes are all objects that some owners want, by identity. An owner that wants two different things under one identity
-// is refused.
+// wishes are all objects that some owners want, by identity. Who wants two different things under one identity, or one that
+// is another owner's, is refused.
 func (d *desired) wishes(states []OwnerState) (map[key]wish, map[Owner]error) {
 	all, bad := map[key]wish{}, map[Owner]error{}
+	asked := make(map[Owner]bool, len(states))
+	for _, s := range states {
+		asked[s.Owner] = true
+	}
 	for i := range states {
 		s := &states[i]
 		for _, o := range objects(&s.State) {
 			k := o.key()
-			if other, twice := all[k]; twice && !o.same(other.object, d.version) {
-				bad[s.Owner] = &RefusedError{DPID: d.dpid, Owner: s.Owner, What: o.String(),
-					Err: fmt.Errorf("its identity is taken: %s wants %s", other.owner, other.object)}
-				continue
+			var taken error
+			if other, twice := all[k]; twice && (other.owner != s.Owner || !o.same(other.object, d.version)) {
+				taken = fmt.Errorf("its identity is taken: %s wants %s", other.owner, other.object)
+			} else if held := d.held.objects[k]; held.owner != nil && !asked[held.owner] {
+				taken = fmt.Errorf("its identity is taken: %s has %s", held.owner, held.object)
 			}
-			all[k] = wish{o, s.Owner}
+			if taken == nil {
+				all[k] = wish{o, s.Owner}
+			} else if bad[s.Owner] == nil {
+				bad[s.Owner] = &RefusedError{DPID: d.dpid, Owner: s.Owner, What: o.String(), Err: taken}
+			}
 		}
 	}
 	return all, bad
 }
 
 // plan lists the operations that bring the switch from what it holds to what these owners want. What is right already is
-// only noted as theirs. Things that others own stay; of those that nobody owns the ones that may go do, if leftovers.
-func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) ([]op, map[Owner]error) {
+// only noted as theirs. Things that others own stay; of those that nobody owns the ones that may go do, if leftovers, but
+// for those to spare. If someone is refused there is no plan.
+func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) (ops []op, bad map[Owner]error) {
 	want, bad := d.wishes(states)
-	var ops []op
+	if len(bad) > 0 {
+		return nil, bad
+	}
 	for k, w := range want {
-		if bad[w.owner] != nil {
-			continue
-		}
 		held := d.held.objects[k]
 		switch {
 		case held.none() || !w.same(held.object, d.version):
@@ -58,15 +67,13 @@ func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) 
 		}
 	}
 	for _, s := range states {
-		if bad[s.Owner] == nil {
-			remove(s.Owner)
-		}
+		remove(s.Owner)
 	}
 	if leftovers {
 		remove(nil)
 	}
 	arrange(ops)
-	return ops, bad
+	return ops, nil
 }
 
 // mine reports whether an object that nobody owns is one of ours, which may be deleted.

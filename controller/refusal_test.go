@@ -184,6 +184,28 @@ func TestRefusedWithoutAsking(t *testing.T) {
 	}
 }
 
+// A place that another owner holds cannot be taken, not even by the same thing, unless that owner gives it up at the same time.
+func TestPlacesOfOthers(t *testing.T) {
+	h := start(t, controller.Config{})
+	fake := controllertest.NewSwitch(1)
+	h.connect(fake)
+	const rule = cD + "priority=5,ip actions=drop"
+	h.ctl.Replace(1, []controller.OwnerState{want(t, "a", 1, rule)})
+	h.until(t, "applied a 1")
+	for version, theirs := range []string{rule, cD + "priority=5,ip actions=output:1"} {
+		h.ctl.Update(1, []controller.OwnerState{want(t, "b", uint64(version), theirs)})
+		h.until(t, "refused b "+text(uint64(version)))
+		if err := h.refusal("b"); !strings.HasSuffix(err.Error(), "its identity is taken: a has "+rule) {
+			t.Error(err)
+		}
+	}
+	h.ctl.Update(1, []controller.OwnerState{want(t, "b", 7, cD+"priority=5,ip actions=output:1"), want(t, "a", 7, "")})
+	h.until(t, "applied a 7")
+	if diff := cmp.Diff(cD+"priority=5,ip actions=output:1\n", fake.Dump()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // When the switch is not as it was left, a change that fails for that reason is made after another look.
 func TestRefusedForStaleState(t *testing.T) {
 	const before = `meter=101 pktps bands=type=drop rate=1
