@@ -92,13 +92,14 @@ type Connection struct {
 	Since   time.Time      `json:"since"`
 }
 
-// Event is something that happened, for people: ids rise by one.
+// Event is something that happened, for people: ids rise by one, over restarts too.
 type Event struct {
-	ID      uint64    `json:"id"`
-	Time    time.Time `json:"time"`
-	Kind    string    `json:"kind"`    // switch, port, link, host, vip, backend, config, error
-	Subject string    `json:"subject"` // its name
-	Message string    `json:"message"`
+	ID      uint64     `json:"id"`
+	Time    time.Time  `json:"time"`
+	Kind    string     `json:"kind"`    // controller, switch, port, link, host, vip, backend, config, error
+	Subject string     `json:"subject"` // its name
+	Message string     `json:"message"`
+	Origin  vip.Origin `json:"origin,omitempty"` // of kind config: where the change came from
 }
 
 // WriteOptions are the circumstances of a write to the model.

@@ -111,9 +111,29 @@ func (e *Engine) PortStatus(sw *controller.Switch, reason openflow.PortReason, p
 	d := sw.Info().DPID
 	e.post(func() {
 		if s := e.switches[d]; s != nil && s.sw == sw {
+			e.tellPort(topo.PortID{DPID: d, No: q.No}, q, reason)
 			e.topo.PortStatus(e.cfg.Now(), d, q, reason == openflow.PortDeleted)
 		}
 	})
+}
+
+// tellPort tells of a port that has come, gone, or changed between up and down. The topology is as before.
+func (e *Engine) tellPort(id topo.PortID, p topo.Port, reason openflow.PortReason) {
+	state := func(up bool) string {
+		if up {
+			return "up"
+		}
+		return "down"
+	}
+	old, known := e.topo.Snapshot().Port(id)
+	switch {
+	case reason == openflow.PortDeleted:
+		e.tell("port", id.String(), fmt.Sprintf("%s removed", p.Name))
+	case !known:
+		e.tell("port", id.String(), fmt.Sprintf("%s added, %s", p.Name, state(p.Up)))
+	case old.Up != p.Up:
+		e.tell("port", id.String(), fmt.Sprintf("%s is %s", p.Name, state(p.Up)))
+	}
 }
 
 // Applied notes that a switch has confirmed or refused what an owner wants.

@@ -16,12 +16,8 @@ func (e *Engine) noteBackends(old, v *apps.View) {
 		}
 		for i := range x.Backends {
 			b := &x.Backends[i]
-			if e.status.backendIs(x.ID, b.ID, b.State, now) {
-				message := string(b.State)
-				if b.Reason != "" {
-					message += ": " + b.Reason
-				}
-				e.tell("backend", x.Spec.Name+"/"+b.Name, message)
+			if e.status.backendIs(x.ID, b.ID, b.State, now) && old != nil { // at the start nothing has changed
+				e.tell("backend", x.Spec.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ func (e *Engine) Counts() []apps.Count {
 		{Part: "engine", Reason: "sighting without room in the queue", N: e.queue.dropped.Load()},
 		{Part: "engine", Reason: "malformed frame", N: e.undelivered.malformed.Load()},
 		{Part: "engine", Reason: "packet for no app", N: e.undelivered.unclaimed.Load()},
+		{Part: "engine", Reason: "event not listed", N: e.events.lostCount()},
 	}
 	if c := e.topoCounts.Load(); c != nil {
 		out = append(out,

@@ -79,7 +79,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.PollInterval = pollInterval
 	}
 	e := &Engine{
-		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}), events: newEventLog(),
+		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), drops: newDropCounts(), switches: map[flows.DPID]*session{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
@@ -97,6 +97,10 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Controller.OwnMeter = apps.OwnMeter
 	cfg.Controller.AuditCookie, cfg.Controller.AuditMask = apps.DesiredCookies()
 	e.ctl = controller.New(cfg.Controller, e)
+	var err error
+	if e.events, err = loadEvents(cfg.Store, cfg.Log); err != nil {
+		return nil, fmt.Errorf("load events: %w", err)
+	}
 	if err := e.load(); err != nil {
 		return nil, fmt.Errorf("load state: %w", err)
 	}
@@ -120,7 +124,14 @@ func ruleKind(cookie uint64) controller.RuleKind {
 
 // Run listens for switches and turns the loop until ctx ends. It returns nil after a clean stop.
 func (e *Engine) Run(ctx context.Context) error {
+	e.tell("controller", "evenflow", "started")
+	defer func() {
+		e.tell("controller", "evenflow", "stopped")
+		e.events.write()
+	}()
 	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.events.run(gctx) })
+	g.Go(func() error { return e.watchPhases(gctx) })
 	g.Go(func() error { return e.ctl.Run(gctx) })
 	g.Go(func() error {
 		defer close(e.stopped)

@@ -1,32 +1,161 @@
 package engine
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/store"
 )
 
-// eventLog keeps the last events, for people.
+const (
+	maxEvents      = 10000 // kept
+	maxPending     = 4096  // told and not written yet
+	eventPause     = 100 * time.Millisecond
+	sequenceEvents = "events"
+)
+
+// eventLog keeps the last events, for people, in the order in which they were told.
+//
+// An event gets its id, is written to disk and only then seen. So what anybody has seen is there after a crash, ids rise over
+// restarts without a gap, and who asks for what came after an id misses nothing and gets nothing twice. Events are written
+// many at a time: those who tell do not wait.
 type eventLog struct {
-	mu      sync.Mutex
-	last    uint64
-	events  []apps.Event // the newest maxEvents, ids without a gap
-	changed chan struct{}
+	store store.Store
+	log   logrus.FieldLogger
+	told  chan struct{} // has a value when something is pending
+
+	mu       sync.Mutex
+	pending  []apps.Event // without ids yet
+	throttle throttle
+	lost     uint64       // events that were not kept for want of room
+	events   []apps.Event // the newest maxEvents, ids rising
+	last     uint64       // the last id given
+	changed  chan struct{}
+
+	// The writer's own.
+	saved uint64   // what is on disk up to this id
+	stale []uint64 // on disk, not kept any more
 }
 
-const maxEvents = 2000
+// loadEvents reads the events of former runs. One that cannot be read is passed over: history must not prevent a start.
+func loadEvents(st store.Store, log logrus.FieldLogger) (*eventLog, error) {
+	l := &eventLog{store: st, log: log, told: make(chan struct{}, 1), changed: make(chan struct{})}
+	err := st.View(func(tx store.Tx) (err error) {
+		if l.last, err = store.LastID(tx, sequenceEvents); err != nil {
+			return err
+		}
+		return tx.List(store.BucketEvents, func(key string, b []byte) error {
+			var e apps.Event
+			if err := json.Unmarshal(b, &e); err != nil {
+				log.WithError(err).WithField("event", key).Warn("a stored event cannot be read")
+				return nil
+			}
+			l.keep(e)
+			l.last = max(l.last, e.ID)
+			return nil
+		})
+	})
+	l.saved = l.last
+	return l, err
+}
 
-func newEventLog() *eventLog { return &eventLog{changed: make(chan struct{})} }
+// keep adds an event that has its id.
+func (l *eventLog) keep(e apps.Event) {
+	l.events = append(l.events, e)
+	if n := len(l.events) - maxEvents; n > 0 {
+		for i := range n {
+			l.stale = append(l.stale, l.events[i].ID)
+		}
+		l.events = l.events[n:]
+	}
+}
 
-// add appends an event and wakes who waits for it.
-func (l *eventLog) add(now time.Time, kind, subject, message string) {
+// add takes an event, to be seen when it has been written.
+func (l *eventLog) add(e apps.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last++
-	l.events = append(l.events, apps.Event{ID: l.last, Time: now, Kind: kind, Subject: subject, Message: message})
-	if len(l.events) > 2*maxEvents {
-		l.events = append([]apps.Event(nil), l.events[len(l.events)-maxEvents:]...)
+	e, ok := l.throttle.pass(e)
+	if !ok || len(l.pending) >= maxPending {
+		l.lost++
+		return
+	}
+	l.pending = append(l.pending, e)
+	select {
+	case l.told <- struct{}{}:
+	default:
+	}
+}
+
+// run writes what is told until ctx ends: at once what comes alone, and together what comes fast.
+func (l *eventLog) run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.told:
+		}
+		l.write()
+		if !wait(ctx, eventPause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// write stores what is pending and lets it be seen. If it cannot be stored it is seen all the same, and stored with what comes
+// next.
+func (l *eventLog) write() {
+	l.mu.Lock()
+	fresh, last := l.pending, l.last
+	l.pending = nil
+	var unsaved []apps.Event
+	for i := len(l.events); i > 0 && l.events[i-1].ID > l.saved; i-- {
+		unsaved = l.events[i-1:]
+	}
+	l.mu.Unlock()
+	if len(fresh) == 0 {
+		return
+	}
+	for i := range fresh {
+		last++
+		fresh[i].ID = last
+	}
+	err := l.store.Update(func(tx store.Tx) error {
+		for _, events := range [][]apps.Event{unsaved, fresh} {
+			for _, e := range events {
+				b, err := json.Marshal(e)
+				if err == nil {
+					err = tx.Put(store.BucketEvents, store.IDKey(e.ID), b)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		for _, id := range l.stale {
+			if err := tx.Delete(store.BucketEvents, store.IDKey(id)); err != nil {
+				return err
+			}
+		}
+		return store.RaiseID(tx, sequenceEvents, last)
+	})
+	if err != nil {
+		l.log.WithError(err).Error("events not stored")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.saved, l.stale = last, nil
+	}
+	l.last = last
+	for _, e := range fresh {
+		l.keep(e)
 	}
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -36,15 +165,30 @@ func (l *eventLog) add(now time.Time, kind, subject, message string) {
 func (l *eventLog) since(id uint64, limit int) []apps.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := l.events
-	if n := len(out); n > 0 && id >= out[0].ID {
-		out = out[min(uint64(n), id+1-out[0].ID):]
+	from := len(l.events)
+	for from > 0 && l.events[from-1].ID > id { // from the end: most who ask have nearly all
+		from--
 	}
+	out := l.events[from:]
 	return append([]apps.Event{}, out[:min(len(out), limit)]...)
 }
 
-// Events are at most limit events with ids above since, oldest first.
+func (l *eventLog) lostCount() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
+
+// Events are at most limit events with ids above since, oldest first. Ids rise by one: if the first is not the one after
+// since, those between are not kept any more.
 func (e *Engine) Events(since uint64, limit int) []apps.Event { return e.events.since(since, limit) }
+
+// LastEvent is the id of the newest event, 0 if there is none.
+func (e *Engine) LastEvent() uint64 {
+	e.events.mu.Lock()
+	defer e.events.mu.Unlock()
+	return e.events.last
+}
 
 // EventsChanged is closed at the next event.
 func (e *Engine) EventsChanged() <-chan struct{} {
@@ -54,7 +198,46 @@ func (e *Engine) EventsChanged() <-chan struct{} {
 }
 
 // tell records an event and logs it.
-func (e *Engine) tell(kind, subject, message string) {
-	e.events.add(e.cfg.Now(), kind, subject, message)
+func (e *Engine) tell(kind, subject, message string) { e.tellOf("", kind, subject, message) }
+
+// tellOf is tell of something that came from somewhere.
+func (e *Engine) tellOf(origin vip.Origin, kind, subject, message string) {
+	e.events.add(apps.Event{Time: e.cfg.Now(), Kind: kind, Subject: subject, Message: message, Origin: origin})
 	e.log.WithField("kind", kind).WithField("subject", subject).Info(message)
+}
+
+// throttle keeps what may come in floods from washing everything else out of the log: errors of a switch, and hosts. The
+// zero throttle is ready.
+type throttle struct {
+	window time.Time
+	counts map[string]int
+}
+
+const throttleWindow = 10 * time.Second
+
+// throttled are the kinds of events that are bounded, and how many may come in a window: errors by subject.
+var throttled = map[string]int{"error": 20, "host": 200}
+
+// pass reports whether an event is to be kept. The first that is not becomes one that says so.
+func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
+	limit, bounded := throttled[e.Kind]
+	if !bounded {
+		return e, true
+	}
+	if age := e.Time.Sub(t.window); age < 0 || age >= throttleWindow {
+		t.window, t.counts = e.Time, map[string]int{}
+	}
+	key := e.Kind
+	if e.Kind == "error" {
+		key += " " + e.Subject
+	}
+	t.counts[key]++
+	switch n := t.counts[key]; {
+	case n < limit:
+		return e, true
+	case n == limit:
+		e.Message = fmt.Sprintf("more than %d events of this kind within %s: further ones are counted, not listed", limit-1, throttleWindow)
+		return e, true
+	}
+	return e, false
 }

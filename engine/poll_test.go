@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"sync/atomic"
@@ -136,6 +135,6 @@ func BenchmarkPoll(b *testing.B) {
 		all = append(all, p...)
 	}
 	if len(all) != 1000 || all[999].TxPackets == 0 {
-		b.Fatal(fmt.Sprintf("%d ports read", len(all)))
+		b.Fatalf("%d ports read", len(all))
 	}
 }

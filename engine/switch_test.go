@@ -37,6 +37,7 @@ func withSwitch(t *testing.T, st store.Store, fake *controllertest.Switch, tune 
 	if err != nil {
 		t.Fatal(err)
 	}
+	former := e.LastEvent()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	done := make(chan error)
 	go func() { done <- e.Run(ctx) }()
@@ -48,7 +49,7 @@ func withSwitch(t *testing.T, st store.Store, fake *controllertest.Switch, tune 
 	})
 	<-e.ctl.Listening()
 	go fake.Dial(ctx, "unix", strings.TrimPrefix(path, "unix:"))
-	for since := uint64(0); ; {
+	for since := former; ; {
 		changed := e.EventsChanged()
 		for _, ev := range e.Events(since, 100) {
 			if since = ev.ID; strings.HasPrefix(ev.Message, "ready") {

@@ -40,7 +40,7 @@ func (e *Engine) createVIP(spec vip.Spec, opt apps.WriteOptions) (vip.Read, erro
 	}
 	e.model.put(x)
 	e.changed()
-	e.tell("config", x.Spec.Name, fmt.Sprintf("VIP created by %s", x.Origin))
+	e.tellOf(x.Origin, "config", x.Spec.Name, created(&x.Spec))
 	return e.settledRead(x), nil
 }
 
@@ -85,7 +85,7 @@ func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.
 	}
 	e.model.put(x)
 	e.changed()
-	e.tell("config", name, fmt.Sprintf("VIP changed by %s, version %d", origin(opt), x.Version))
+	e.tellOf(origin(opt), "config", name, fmt.Sprintf("changed to version %d: %s", x.Version, changes(&old.Spec, &x.Spec)))
 	return e.settledRead(x), nil
 }
 
@@ -109,7 +109,7 @@ func (e *Engine) deleteVIP(name string, opt apps.WriteOptions) error {
 	e.settled.deleted = append(e.settled.deleted, x)
 	e.status.forget(x)
 	e.changed()
-	e.tell("config", name, fmt.Sprintf("VIP deleted by %s", origin(opt)))
+	e.tellOf(origin(opt), "config", name, "deleted")
 	return nil
 }
 

@@ -14,12 +14,13 @@ const (
 	BucketKeys      = "keys"      // the key that authenticates LLDP
 	BucketEndpoints = "endpoints" // ids of (VIP, backend) as conntrack marks
 	BucketConfig    = "config"    // what was last applied from the configuration file
+	BucketEvents    = "events"    // [IDKey] of the event's id → what happened; the latest alone
 	bucketIDs       = "ids"       // the last id given, by sequence
 	bucketMeta      = "meta"      // schema
 )
 
 func buckets() []string {
-	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketConfig, bucketIDs, bucketMeta}
+	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketConfig, BucketEvents, bucketIDs, bucketMeta}
 }
 
 // Schema is the version of the layout that this version of the program reads and writes.
@@ -67,19 +68,33 @@ func IDKey(id uint64) string { return fmt.Sprintf("%020d", id) }
 // NextID gives out the next number of a sequence, from 1 to limit. Once the transaction is answered it is never given
 // again, whatever becomes of it.
 func NextID(tx Tx, sequence string, limit uint64) (uint64, error) {
-	b, err := tx.Get(bucketIDs, sequence)
+	last, err := LastID(tx, sequence)
 	if err != nil {
 		return 0, err
-	}
-	var last uint64
-	switch {
-	case len(b) == 8:
-		last = binary.BigEndian.Uint64(b)
-	case b != nil:
-		return 0, fmt.Errorf("store: sequence %q holds %d bytes, want 8", sequence, len(b))
 	}
 	if last >= limit {
 		return 0, fmt.Errorf("store: sequence %q: %w: %d", sequence, ErrExhausted, limit)
 	}
 	return last + 1, tx.Put(bucketIDs, sequence, binary.BigEndian.AppendUint64(nil, last+1))
+}
+
+// LastID is the last number of a sequence that has been given out, 0 if none was.
+func LastID(tx Tx, sequence string) (uint64, error) {
+	b, err := tx.Get(bucketIDs, sequence)
+	if err != nil || b == nil {
+		return 0, err
+	}
+	if len(b) != 8 {
+		return 0, fmt.Errorf("store: sequence %q holds %d bytes, want 8", sequence, len(b))
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+// RaiseID notes that the numbers of a sequence up to last have been given out.
+func RaiseID(tx Tx, sequence string, last uint64) error {
+	have, err := LastID(tx, sequence)
+	if err != nil || have >= last {
+		return err
+	}
+	return tx.Put(bucketIDs, sequence, binary.BigEndian.AppendUint64(nil, last))
 }

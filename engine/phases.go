@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+const (
+	phaseInterval = time.Second            // between two looks, if nothing tells of a change
+	phasePause    = 100 * time.Millisecond // between two looks at least
+	phaseSettle   = 5 * time.Second        // a VIP that waits for its switches no longer than this is not told of
+)
+
+// phases are what has been told of VIPs and backends.
+type phases struct {
+	vips     map[string]phase
+	draining map[string]bool // "vip/backend"
+}
+
+type phase struct {
+	told    vip.Phase
+	pending time.Time // since when the VIP waits for its switches; zero: it does not
+}
+
+// watchPhases tells of VIPs that change between up, degraded and down, and of backends that have drained, until ctx ends.
+func (e *Engine) watchPhases(ctx context.Context) error {
+	p := phases{vips: map[string]phase{}, draining: map[string]bool{}}
+	for {
+		e.status.mu.Lock()
+		changed := e.status.changed
+		e.status.mu.Unlock()
+		e.tellPhases(&p)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-time.After(phaseInterval):
+		}
+		if !wait(ctx, phasePause) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (e *Engine) tellPhases(p *phases) {
+	now, all := e.cfg.Now(), e.VIPs()
+	there := make(map[string]phase, len(all))
+	draining := make(map[string]bool)
+	for i := range all {
+		r := &all[i]
+		next := p.vips[r.Name].next(now, r.Status.Phase)
+		there[r.Name] = next
+		if old, known := p.vips[r.Name]; next.told != old.told && (known || next.told != vip.PhaseUp) {
+			e.tell("vip", r.Name, withReason(string(next.told), r.Status.Reason))
+		}
+		for _, b := range r.Status.Backends {
+			name := r.Name + "/" + b.Name
+			switch {
+			case b.State == vip.StateDraining:
+				draining[name] = true
+			case b.State == vip.StateDrained && p.draining[name]:
+				e.tell("backend", name, withReason(string(b.State), b.Reason))
+			}
+		}
+	}
+	p.vips, p.draining = there, draining
+}
+
+// next is what is to be told of a VIP that is now in phase f. A short wait for switches is nothing to tell.
+func (p phase) next(now time.Time, f vip.Phase) phase {
+	if f != vip.PhasePending {
+		return phase{told: f}
+	}
+	if p.pending.IsZero() {
+		p.pending = now
+	}
+	if now.Sub(p.pending) >= phaseSettle {
+		p.told = f
+	}
+	return p
+}
+
+func withReason(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
+}
