@@ -39,13 +39,15 @@ const (
 
 // Codes that callers ask for. Each belongs to the type named in its comment.
 const (
-	CodeGroupExists  uint16 = 0 // ErrGroupModFailed
-	CodeUnknownGroup uint16 = 8 // ErrGroupModFailed
-	CodeMeterExists  uint16 = 1 // ErrMeterModFailed
-	CodeUnknownMeter uint16 = 3 // ErrMeterModFailed
-	CodeIncompatible uint16 = 0 // ErrHelloFailed
-	CodeBadVersion   uint16 = 0 // ErrBadRequest
-	CodeBadType      uint16 = 1 // ErrBadRequest
+	CodeGroupExists   uint16 = 0  // ErrGroupModFailed
+	CodeUnknownGroup  uint16 = 8  // ErrGroupModFailed
+	CodeUnknownBucket uint16 = 15 // ErrGroupModFailed
+	CodeBucketExists  uint16 = 16 // ErrGroupModFailed
+	CodeMeterExists   uint16 = 1  // ErrMeterModFailed
+	CodeUnknownMeter  uint16 = 3  // ErrMeterModFailed
+	CodeIncompatible  uint16 = 0  // ErrHelloFailed
+	CodeBadVersion    uint16 = 0  // ErrBadRequest
+	CodeBadType       uint16 = 1  // ErrBadRequest
 )
 
 // Error is the specification's name with the numbers, like "OFPBMC_BAD_FIELD (4/6)".

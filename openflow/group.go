@@ -14,28 +14,30 @@ const (
 	GroupAdd GroupCommand = iota
 	GroupModify
 	GroupDelete // AllGroups: every one
+
+	GroupInsertBucket GroupCommand = 3 // 1.5, see AppendInsertBuckets
+	GroupRemoveBucket GroupCommand = 5 // 1.5, see AppendRemoveBucket
 )
 
 // AllGroups is the group id that means all.
 const AllGroups uint32 = 0xfffffffc
 
-const bucketAll uint32 = 0xffffffff // command_bucket_id of commands that are not about one bucket
+// MaxGroup is how many bytes a group's buckets and properties may have, 1,364 buckets of one address and one table: its
+// description must fit in one message. Of a larger one Open vSwitch 3.1 sends a description with a length that has lost
+// its upper bits, after which nothing on the connection can be understood.
+const MaxGroup = maxMessage - headerLen - 8 - 16
 
-// AppendGroupMod appends a group-mod (section 7.3.4.4). A deletion sends the id alone.
+// AppendGroupMod appends a group-mod (section 7.3.4.4) that adds, modifies or deletes. A deletion sends the id alone. A
+// group of more than MaxGroup bytes is an error.
 //
 // In 1.3 buckets have no ids: g's are not sent; a selection method is an error there. Weights are sent for select groups
 // only, and then always: a switch may take an absent one for 0.
 func AppendGroupMod(b []byte, v Version, xid uint32, cmd GroupCommand, g *flows.Group) ([]byte, error) {
 	start := len(b)
-	b = begin(b, v, TypeGroupMod, xid)
-	b = be.AppendUint16(b, uint16(cmd))
-	b = append(b, byte(g.Type), 0)
-	b = be.AppendUint32(b, g.ID)
-	length := len(b) // where the buckets' length stands in 1.5
-	if v >= V15 {
-		b = append(b, 0, 0, 0, 0)
-		b = be.AppendUint32(b, bucketAll)
+	if cmd > GroupDelete {
+		return b, &ValueError{What: fmt.Sprintf("group %d: command %d is about single buckets", g.ID, cmd)}
 	}
+	b, length := beginGroupMod(b, v, xid, cmd, g.Type, g.ID, BucketAll)
 	if cmd == GroupDelete {
 		return end(b, start), nil
 	}
@@ -44,6 +46,20 @@ func AppendGroupMod(b []byte, v Version, xid uint32, cmd GroupCommand, g *flows.
 		return b[:start], err
 	}
 	return finish(b, start)
+}
+
+// beginGroupMod appends what precedes the buckets. Their length stands at the place returned, in 1.5.
+func beginGroupMod(b []byte, v Version, xid uint32, cmd GroupCommand, kind flows.GroupType, id, bucket uint32) ([]byte, int) {
+	b = begin(b, v, TypeGroupMod, xid)
+	b = be.AppendUint16(b, uint16(cmd))
+	b = append(b, byte(kind), 0)
+	b = be.AppendUint32(b, id)
+	length := len(b)
+	if v >= V15 {
+		b = append(b, 0, 0, 0, 0)
+		b = be.AppendUint32(b, bucket)
+	}
+	return b, length
 }
 
 // appendGroupBody appends buckets and properties and writes the length of the former at its place.
@@ -58,15 +74,16 @@ func appendGroupBody(b []byte, v Version, g *flows.Group, length int) ([]byte, e
 			return b, fmt.Errorf("group %d, bucket %d: %w", g.ID, g.Buckets[i].ID, err)
 		}
 	}
-	if v < V15 {
-		return b, nil
-	}
-	if n := len(b) - from; n > maxMessage {
-		return b, fmt.Errorf("group %d: %w", g.ID, &ValueError{What: fmt.Sprintf("buckets of %d bytes", n)})
-	}
-	be.PutUint16(b[length:], uint16(len(b)-from))
-	if g.Method != "" {
+	n := len(b) - from
+	if v >= V15 && g.Method != "" {
 		b = appendSelection(b, v, g)
+	}
+	if len(b)-from > MaxGroup {
+		return b, fmt.Errorf("group %d: %w", g.ID, &ValueError{What: fmt.Sprintf("%d buckets have %d bytes, at most %d are possible",
+			len(g.Buckets), len(b)-from, MaxGroup)})
+	}
+	if v >= V15 {
+		be.PutUint16(b[length:], uint16(n))
 	}
 	return b, nil
 }
@@ -132,7 +149,7 @@ func ParseGroupMod(msg []byte) (GroupMod, error) {
 	if err != nil {
 		return GroupMod{}, err
 	}
-	m := GroupMod{Command: GroupCommand(be.Uint16(p)), BucketID: bucketAll}
+	m := GroupMod{Command: GroupCommand(be.Uint16(p)), BucketID: BucketAll}
 	m.Type, m.ID = flows.GroupType(p[2]), be.Uint32(p[4:])
 	buckets := 0
 	if fixed == 16 {
@@ -188,10 +205,6 @@ func AppendGroupDesc(body []byte, v Version, g *flows.Group) ([]byte, error) {
 	if err != nil {
 		return body[:start], err
 	}
-	n := len(body) - start
-	if n > maxMessage {
-		return body[:start], &ValueError{What: fmt.Sprintf("description of group %d has %d bytes", g.ID, n)}
-	}
-	be.PutUint16(body[start:], uint16(n))
+	be.PutUint16(body[start:], uint16(len(body)-start))
 	return body, nil
 }

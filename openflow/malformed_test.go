@@ -23,6 +23,15 @@ var parsers = map[string]func(v Version, msg []byte) error{
 	"meter-mod":      func(_ Version, m []byte) error { _, _, err := ParseMeterMod(m); return err },
 	"bundle-control": func(_ Version, m []byte) error { _, err := ParseBundleControl(m); return err },
 	"bundle-add":     func(_ Version, m []byte) error { _, _, _, err := ParseBundleAdd(m); return err },
+	"async":          func(v Version, m []byte) error { _, err := ParseAsync(v, m); return err },
+	"set async":      func(v Version, m []byte) error { _, err := ParseSetAsync(v, m); return err },
+	"flush":          func(_ Version, m []byte) error { _, err := ParseCTFlush(m); return err },
+	"flush of a zone": func(_ Version, m []byte) error {
+		if _, ok := ParseCTFlushZone(m); !ok {
+			return &ValueError{What: "no flush of a zone"}
+		}
+		return nil
+	},
 	"probe": func(_ Version, m []byte) error {
 		if !IsNiciraProbe(m) && !IsNiciraProbeReply(m) {
 			return &ValueError{What: "no probe"}
@@ -31,7 +40,7 @@ var parsers = map[string]func(v Version, msg []byte) error{
 	},
 	"request": func(_ Version, m []byte) error {
 		p, err := ParseMultipartRequest(m)
-		if err == nil && p.Kind == MultipartFlow {
+		if err == nil && (p.Kind == MultipartFlow || p.Kind == MultipartAggregate) {
 			_, err = ParseFlowStatsRequest(p.Body)
 		}
 		return err
@@ -46,12 +55,17 @@ var parsers = map[string]func(v Version, msg []byte) error{
 }
 
 var bodies = map[uint16]func(v Version, body []byte) error{
-	MultipartDesc:        func(_ Version, b []byte) error { _, err := ParseDesc(b); return err },
-	MultipartFlow:        func(v Version, b []byte) error { _, err := ParseFlowStats(v, b); return err },
-	MultipartPortStats:   func(v Version, b []byte) error { _, err := ParsePortStats(v, b); return err },
-	MultipartGroupDesc:   func(v Version, b []byte) error { _, err := ParseGroupDescs(v, b); return err },
-	MultipartMeterConfig: func(v Version, b []byte) error { _, err := ParseMeterConfigs(v, b); return err },
-	MultipartPortDesc:    func(v Version, b []byte) error { _, err := ParsePortDescs(v, b); return err },
+	MultipartAggregate:     func(v Version, b []byte) error { _, err := ParseAggregate(v, b); return err },
+	MultipartGroupStats:    func(v Version, b []byte) error { _, err := ParseGroupStats(v, b); return err },
+	MultipartGroupFeatures: func(_ Version, b []byte) error { _, err := ParseGroupFeatures(b); return err },
+	MultipartMeterStats:    func(v Version, b []byte) error { _, err := ParseMeterStats(v, b); return err },
+	MultipartMeterFeatures: func(_ Version, b []byte) error { _, err := ParseMeterFeatures(b); return err },
+	MultipartDesc:          func(_ Version, b []byte) error { _, err := ParseDesc(b); return err },
+	MultipartFlow:          func(v Version, b []byte) error { _, err := ParseFlowStats(v, b); return err },
+	MultipartPortStats:     func(v Version, b []byte) error { _, err := ParsePortStats(v, b); return err },
+	MultipartGroupDesc:     func(v Version, b []byte) error { _, err := ParseGroupDescs(v, b); return err },
+	MultipartMeterConfig:   func(v Version, b []byte) error { _, err := ParseMeterConfigs(v, b); return err },
+	MultipartPortDesc:      func(v Version, b []byte) error { _, err := ParsePortDescs(v, b); return err },
 }
 
 func parsePacketInWhole(_ Version, m []byte) error {
@@ -112,6 +126,7 @@ func TestTruncated(t *testing.T) {
 var messagesWithoutBody = map[Type]bool{
 	TypeEchoRequest: true, TypeEchoReply: true, TypeFeaturesRequest: true, TypeGetConfigRequest: true,
 	TypeSetConfig: true, TypeBarrierRequest: true, TypeBarrierReply: true, TypeRoleRequest: true,
+	TypeGetAsyncRequest: true,
 }
 
 // TestLengths puts each impossible value into each place where a length may be, that is, everywhere.

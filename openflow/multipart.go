@@ -8,12 +8,17 @@ import (
 
 // Kinds of multipart messages (OFPMP_*).
 const (
-	MultipartDesc        uint16 = 0
-	MultipartFlow        uint16 = 1 // flow-stats in 1.3, flow-desc in 1.5
-	MultipartPortStats   uint16 = 4
-	MultipartGroupDesc   uint16 = 7
-	MultipartMeterConfig uint16 = 10
-	MultipartPortDesc    uint16 = 13
+	MultipartDesc          uint16 = 0
+	MultipartFlow          uint16 = 1 // flow-stats in 1.3, flow-desc in 1.5
+	MultipartAggregate     uint16 = 2
+	MultipartPortStats     uint16 = 4
+	MultipartGroupStats    uint16 = 6
+	MultipartGroupDesc     uint16 = 7
+	MultipartGroupFeatures uint16 = 8
+	MultipartMeterStats    uint16 = 9
+	MultipartMeterConfig   uint16 = 10
+	MultipartMeterFeatures uint16 = 11
+	MultipartPortDesc      uint16 = 13
 )
 
 // Multipart is one piece of a multipart reply. If More, further pieces with the same xid follow; each one's Body holds
@@ -97,8 +102,12 @@ func AppendGroupDescRequest(b []byte, v Version, xid uint32) []byte {
 
 // AppendFlowStatsRequest asks for the rules that the filter selects, with their actions and counters.
 func AppendFlowStatsRequest(b []byte, v Version, xid uint32, f FlowFilter) ([]byte, error) {
+	return appendFlowRequest(b, v, xid, MultipartFlow, f)
+}
+
+func appendFlowRequest(b []byte, v Version, xid uint32, kind uint16, f FlowFilter) ([]byte, error) {
 	start := len(b)
-	b = beginMultipart(b, v, TypeMultipartRequest, xid, MultipartFlow)
+	b = beginMultipart(b, v, TypeMultipartRequest, xid, kind)
 	b = append(b, f.Table, 0, 0, 0,
 		0xff, 0xff, 0xff, 0xff, // any output port
 		0xff, 0xff, 0xff, 0xff, // any group
@@ -112,7 +121,7 @@ func AppendFlowStatsRequest(b []byte, v Version, xid uint32, f FlowFilter) ([]by
 	return finish(b, start)
 }
 
-// ParseFlowStatsRequest reads the body of such a request, as a switch does.
+// ParseFlowStatsRequest reads the body of such a request, or of one for an aggregate, as a switch does.
 func ParseFlowStatsRequest(body []byte) (FlowFilter, error) {
 	if len(body) < 40 {
 		return FlowFilter{}, short("flow statistics request", len(body), 40)

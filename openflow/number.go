@@ -138,11 +138,20 @@ var older = map[number]flows.Field{
 
 // Both directions as arrays: headers without the mask bit by field (0: none), fields by class and number.
 var (
-	headers = indexHeaders()
-	fields  = indexFields()
+	headers    = indexHeaders(numbers)
+	nxmHeaders = indexHeaders(swap(older)) // of the fields that have an older name
+	fields     = indexFields()
 )
 
-func indexHeaders() (h [256]uint32) {
+func swap(older map[number]flows.Field) map[flows.Field]number {
+	names := make(map[flows.Field]number, len(older))
+	for n, f := range older {
+		names[f] = n
+	}
+	return names
+}
+
+func indexHeaders(numbers map[flows.Field]number) (h [256]uint32) {
 	for f, n := range numbers {
 		h[f] = uint32(n.class)<<16 | uint32(n.num)<<9 | uint32(f.Width())
 	}

@@ -1,6 +1,7 @@
 package openflow
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"testing"
@@ -57,6 +58,45 @@ func TestRulesInOpenVSwitch(t *testing.T) {
 		}
 		if err := c.try(AppendMeterMod(nil, v, 1, MeterDelete, flows.Meter{ID: AllMeters})); err != nil {
 			t.Errorf("delete meters: %v", err)
+		}
+	}
+}
+
+// TestNiciraBytes: actions are written byte for byte as Open vSwitch writes them.
+func TestNiciraBytes(t *testing.T) {
+	s := lab.New(t).Switch("s1")
+	for _, v := range versions {
+		c := dial(t, s, v)
+		if err := c.try(AppendMeterMod(nil, v, 1, MeterAdd, flows.Meter{ID: 1, Rate: 10})); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range niciraTexts {
+			r := flows.MustParseRule(text)
+			if err := c.try(AppendFlowMod(nil, v, 7, FlowAdd, &r)); err != nil {
+				t.Errorf("%s %s: %v", v, r, err)
+				continue
+			}
+			body, _ := c.multipart(must(t)(AppendFlowStatsRequest(nil, v, 1, FlowFilter{Table: 0xff})))
+			fixed := flowStats13Len
+			if v >= V15 {
+				fixed = flowDesc15Len
+			}
+			_, theirs, err := parseMatch(body[fixed:])
+			if v >= V15 && err == nil {
+				theirs, err = parseStats(theirs, new(flows.Stats))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ours := must(t)(appendInstructions(nil, v, r.Actions)); !bytes.Equal(ours, theirs) {
+				t.Errorf("%s %s\nours   %x\ntheirs %x", v, r, ours, theirs)
+			}
+			if err := c.try(AppendFlowMod(nil, v, 7, FlowDeleteStrict, &r)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := c.try(AppendMeterMod(nil, v, 1, MeterDelete, flows.Meter{ID: 1})); err != nil {
+			t.Error(err)
 		}
 	}
 }

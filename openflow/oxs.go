@@ -7,12 +7,13 @@ const (
 	classStats     = 0x8002
 	oxsDuration    = 0
 	oxsIdleTime    = 1
+	oxsFlowCount   = 3
 	oxsPacketCount = 4
 	oxsByteCount   = 5
 )
 
-// parseStats reads an ofp_stats at the start of b and returns what follows its padding. Unknown entries are skipped.
-func parseStats(b []byte, s *flows.Stats) (rest []byte, err error) {
+// eachStatistic calls f for each entry known here of an ofp_stats at the start of b, and returns what follows its padding.
+func eachStatistic(b []byte, f func(num uint8, value []byte)) (rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, short("flow statistics", len(b), 4)
 	}
@@ -31,21 +32,31 @@ func parseStats(b []byte, s *flows.Stats) (rest []byte, err error) {
 		if size > len(l) {
 			return nil, long("flow statistic", size, len(l))
 		}
-		if be.Uint16(l) == classStats && size == 12 {
-			switch value := l[4:12]; l[2] >> 1 {
-			case oxsDuration:
-				s.DurationSec = be.Uint32(value)
-			case oxsIdleTime:
-				s.IdleSec, s.HasIdle = be.Uint32(value), true
-			case oxsPacketCount:
-				s.Packets = be.Uint64(value)
-			case oxsByteCount:
-				s.Bytes = be.Uint64(value)
-			}
+		if be.Uint16(l) == classStats {
+			f(l[2]>>1, l[4:size])
 		}
 		l = l[size:]
 	}
 	return b[round8(n):], nil
+}
+
+// parseStats reads the statistics of a rule. Unknown entries are skipped.
+func parseStats(b []byte, s *flows.Stats) (rest []byte, err error) {
+	return eachStatistic(b, func(num uint8, value []byte) {
+		if len(value) != 8 {
+			return
+		}
+		switch num {
+		case oxsDuration:
+			s.DurationSec = be.Uint32(value)
+		case oxsIdleTime:
+			s.IdleSec, s.HasIdle = be.Uint32(value), true
+		case oxsPacketCount:
+			s.Packets = be.Uint64(value)
+		case oxsByteCount:
+			s.Bytes = be.Uint64(value)
+		}
+	})
 }
 
 // appendStats appends an ofp_stats with its padding.

@@ -181,5 +181,5 @@ func samples(t testing.TB, v Version) []sample {
 	} else {
 		out = append(out, sample{"hello", AppendHello(nil, sampleXID, V13), "OFPT_HELLO (@) (xid=0x9):\n version bitmap: 0x04"})
 	}
-	return out
+	return append(out, statsSamples(t, v)...)
 }

@@ -6,11 +6,14 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// spanHeader is the header under which an extension's action names a span's field; what names the action.
+// spanHeader is the header under which an extension's action names a span's field, the same as in Open vSwitch: NXM if
+// it has one. what names the action.
 func spanHeader(v Version, what string, s flows.Span, most int) (uint32, error) {
 	h := header(v, s.Field)
 	if s.Field == flows.InPort && s.Offset+s.Bits <= 16 {
 		h = inPortNXM
+	} else if nxm := nxmHeaders[s.Field]; nxm != 0 {
+		h = nxm
 	}
 	if h == 0 {
 		return 0, &ValueError{What: fmt.Sprintf("%s: field %s has no wire number", what, s.Field)}

@@ -32,10 +32,10 @@ func appendToController(b []byte, a *flows.ToController) ([]byte, error) {
 	}
 	b = append(appendNicira(b, 0, nxController2), 0, 0, 0, 0, 0, 0)
 	if a.MaxLen != 0xffff {
-		b = append(b, 0, controllerMaxLen, 0, 6, byte(a.MaxLen>>8), byte(a.MaxLen), 0, 0)
+		b = append(b, 0, controllerMaxLen, 0, 8, byte(a.MaxLen>>8), byte(a.MaxLen), 0, 0)
 	}
 	if a.ID != 0 {
-		b = append(b, 0, controllerID, 0, 6, byte(a.ID>>8), byte(a.ID), 0, 0)
+		b = append(b, 0, controllerID, 0, 8, byte(a.ID>>8), byte(a.ID), 0, 0)
 	}
 	if a.Reason != flows.ReasonAction {
 		b = append(b, 0, controllerReason, 0, 5, a.Reason, 0, 0, 0)
