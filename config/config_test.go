@@ -104,7 +104,7 @@ func TestParseErrors(t *testing.T) {
 		{web + "  idle_timeout: soon", `f:6: vips[0].idle_timeout: duration "soon": want text such as "30s" or "5m"`},
 		{web + "  backends:\n  - name: b\n    address: 10.0.0.1\n    port: 70000", "f:9: vips[0].backends[0].port: 70000: want a whole number from 0 to 65535"},
 		{web + "  backends:\n  - name: b\n    address: 10.0.0.1\n    weight: 300", "f:9: vips[0].backends[0].weight: 300: want 0 (drains) to 255"},
-		{web + "  backends:\n  - name: b", "f:7: vips[0].backends[0].address: want an IPv4 address"},
+		{web + "  backends:\n  - name: b", "f:7: vips[0].backends[0].address: want an IP address"},
 		{web + "- name: web\n  address: 10.0.0.101\n  protocol: tcp\n  port: 80", `f:6: vips[1].name: "web" is also declared in line 2`},
 		{web + "  backends: [*b]", "f:6: vips[0].backends[0]: there is no &b before *b"},
 		{web + "  name2: !!str x", "f:6: vips[0].name2: unknown key"},

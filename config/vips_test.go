@@ -46,7 +46,7 @@ func TestVIPsErrors(t *testing.T) {
 		{"", "f: no VIPs: want a list under the key vips, or one VIP in each document"},
 		{"# nothing\n", "f: no VIPs"},
 		{a + "---\n" + a, `f:6: name: "a" is also declared in line 1`},
-		{a + "---\nname: b\n", "f:6: address: want an IPv4 address"},
+		{a + "---\nname: b\n", "f:6: address: want an IP address"},
 		{"vips: 3\n", "f:1: vips: want a list"},
 		{"just text\n", "f:1: want keys: name, address,"},
 		{"vips: []\nvip: []\n", "f:2: vip: unknown key; want one of vips"},

@@ -159,7 +159,7 @@ func newSchemas() huma.Registry {
 	spec.Description = "A VIP as declared"
 	spec.Required = []string{"name", "address", "protocol", "port"}
 	spec.Properties["name"].Pattern = namePattern
-	spec.Properties["address"].Description = "IPv4 address"
+	spec.Properties["address"].Description = "IPv4 or IPv6 address, not link-local"
 	spec.Properties["scheduler"].Description = "How mode nat chooses; default " + vip.DefaultScheduler
 	spec.Properties["backends"].MaxItems = new(vip.MaxBackends)
 	backend.Description = "A backend as declared"

@@ -133,7 +133,7 @@ func TestRefusedSpecs(t *testing.T) {
 		"huge duration": {422, `{` + good + `, "drain_timeout": "9999999999h"}`, []string{`body.drain_timeout: want a duration`}},
 		"bad name":      {422, strings.Replace(`{`+good+`}`, `"x"`, `"X/../y"`, 1), []string{"body.name: want 1 to 63 of"}},
 		"bad address": {422, strings.Replace(`{`+good+`}`, `10.0.0.7`, `10.0.0.700`, 1),
-			[]string{"body.address: want an IPv4 address"}},
+			[]string{"body.address: want an IP address"}},
 		"port 0": {422, `{"name": "x", "address": "10.0.0.7", "protocol": "tcp", "port": 0}`,
 			[]string{"body.port: want 1 to 65535"}},
 		"port 80.5": {422, `{"name": "x", "address": "10.0.0.7", "protocol": "tcp", "port": 80.5}`,

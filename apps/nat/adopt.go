@@ -77,8 +77,9 @@ func (a *App) owner(v *apps.View, r *flows.InstalledRule) (s *service, k key, t 
 	case apps.TableSelect:
 		k = key{m.src, m.sport, m.dport}
 		backend, port = m.dst, m.dport
-		if set, ok := setTo(r.Actions, flows.IPv4Dst); ok {
-			backend = v4Address(set)
+		ip := m.dst.family()
+		if set, ok := setTo(r.Actions, ip.dst); ok {
+			backend = ip.address(set)
 		}
 		if set, ok := setTo(r.Actions, f.dst); ok {
 			port = number(set)

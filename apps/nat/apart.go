@@ -16,7 +16,7 @@ func apart(v *apps.View, mac flows.MAC) map[flows.DPID]flows.State {
 	type sender struct {
 		addr  address
 		proto uint8
-		port  prefix
+		port  vip.PortMask
 	}
 	seen := map[sender]bool{}
 	var s flows.State
@@ -50,21 +50,17 @@ func apart(v *apps.View, mac flows.MAC) map[flows.DPID]flows.State {
 }
 
 // listening are the ports from which a backend answers for a VIP.
-func listening(x *apps.VIP, b *apps.Backend) []prefix {
+func listening(x *apps.VIP, b *apps.Backend) []vip.PortMask {
 	if b.Port != 0 {
-		return prefixes(vip.Ports{First: b.Port, Last: b.Port})
+		return vip.Ports{First: b.Port, Last: b.Port}.Masks()
 	}
-	return prefixes(x.Ports)
+	return x.Ports.Masks()
 }
 
-func lookAtClientPort(from address, proto uint8, p prefix) flows.Rule {
-	f := portFields(proto)
-	m := make(flows.Match, 0, 4).Num(flows.EthType, apps.EtherTypeIPv4).Addr(flows.IPv4Src, from.addr()).Num(flows.IPProto, uint64(proto))
-	if p.mask == 0xffff {
-		m = m.Num(f.src, uint64(p.port))
-	} else {
-		m = m.NumMasked(f.src, uint64(p.port), uint64(p.mask))
-	}
+func lookAtClientPort(from address, proto uint8, p vip.PortMask) flows.Rule {
+	f, ip := portFields(proto), from.family()
+	m := make(flows.Match, 0, 4).Num(flows.EthType, uint64(ip.ethType)).Exact(ip.src, ip.value(from)).Num(flows.IPProto, uint64(proto))
+	m = m.NumMasked(f.src, uint64(p.Port), uint64(p.Mask))
 	look := flows.Move{Src: flows.Span{Field: f.dst, Bits: 16}, Dst: flows.Span{Field: apps.RegIgnored, Bits: 16}}
 	return flows.Rule{Table: apps.TableEgress, Priority: prioApart, Cookie: apps.Cookie(apps.KindDesired, apps.ClassNAT, 0), Match: m,
 		Actions: []flows.Action{look, flows.Go(apps.TableOutput)}}

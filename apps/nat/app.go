@@ -70,7 +70,7 @@ func (a *App) Name() string { return string(vip.ModeNAT) }
 
 // handles reports whether a VIP is of this app.
 func handles(x *apps.VIP) bool {
-	return x != nil && x.Spec.Mode == vip.ModeNAT && x.Address.Is4() && protocol(x) != 0
+	return x != nil && x.Spec.Mode == vip.ModeNAT && protocol(x) != 0
 }
 
 func protocol(x *apps.VIP) uint8 {

@@ -1,8 +1,6 @@
 package nat
 
 import (
-	"math/bits"
-
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
@@ -68,7 +66,7 @@ func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 	rule := func(table uint8, priority uint16, m flows.Match, actions []flows.Action) {
 		s.Rules = append(s.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
 	}
-	for _, p := range prefixes(x.Ports) {
+	for _, p := range x.Ports.Masks() {
 		rule(apps.TableVIP, prioVIP, toVIP(x, p), enter)
 		if !kept {
 			continue
@@ -110,31 +108,9 @@ func to(table uint8, nicira bool) flows.Action {
 }
 
 // toVIP matches packets to some of a VIP's ports.
-func toVIP(x *apps.VIP, p prefix) flows.Match {
-	port := portFields(protocol(x)).dst
-	m := make(flows.Match, 0, 5).Num(flows.EthType, apps.EtherTypeIPv4).Addr(flows.IPv4Dst, x.Address)
-	m = m.Num(flows.IPProto, uint64(protocol(x)))
-	if p.mask == 0xffff {
-		return m.Num(port, uint64(p.port))
-	}
-	return m.NumMasked(port, uint64(p.port), uint64(p.mask))
-}
-
-// prefix is the ports that equal port under mask.
-type prefix struct{ port, mask uint16 }
-
-// prefixes cuts a range of ports into as few prefixes as possible, at most 30.
-func prefixes(r vip.Ports) (out []prefix) {
-	for first, end := uint32(r.First), uint32(r.Last)+1; first < end; {
-		size := uint32(1) << 16
-		if first != 0 {
-			size = 1 << bits.TrailingZeros32(first)
-		}
-		for size > end-first {
-			size >>= 1
-		}
-		out = append(out, prefix{uint16(first), uint16(-size)})
-		first += size
-	}
-	return out
+func toVIP(x *apps.VIP, p vip.PortMask) flows.Match {
+	addr := address(x.Address.As16())
+	ip := addr.family()
+	m := make(flows.Match, 0, 5).Num(flows.EthType, uint64(ip.ethType)).Exact(ip.dst, ip.value(addr)).Num(flows.IPProto, uint64(protocol(x)))
+	return m.NumMasked(portFields(protocol(x)).dst, uint64(p.Port), uint64(p.Mask))
 }

@@ -181,14 +181,17 @@ func (r *rig) in(p packet) string {
 }
 
 func rawFrame(from, to netip.AddrPort, proto, flags uint8, seq, ack uint32) []byte {
-	b := append([]byte{0x02, 0xef, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9}, 0x08, 0x00)
+	b := []byte{0x02, 0xef, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9}
 	transport := 20
 	if proto == apps.ProtoUDP {
 		transport = 8
 	}
-	b = append(b, 0x45, 0, 0, byte(20+transport), 0, 0, 0, 0, 64, proto, 0, 0)
-	src, dst := from.Addr().As4(), to.Addr().As4()
-	b = append(append(b, src[:]...), dst[:]...)
+	if from.Addr().Is4() {
+		b = append(b, 0x08, 0x00, 0x45, 0, 0, byte(20+transport), 0, 0, 0, 0, 64, proto, 0, 0)
+	} else {
+		b = append(b, 0x86, 0xdd, 0x60, 0, 0, 0, 0, byte(transport), proto, 64)
+	}
+	b = append(append(b, from.Addr().AsSlice()...), to.Addr().AsSlice()...)
 	b = append(b, byte(from.Port()>>8), byte(from.Port()), byte(to.Port()>>8), byte(to.Port()))
 	if proto == apps.ProtoUDP {
 		return append(b, 0, 8, 0, 0)

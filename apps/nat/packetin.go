@@ -104,7 +104,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 
 // unicast reports whether a frame's sender can be a client: one that can be answered.
 func unicast(f *apps.Frame) bool {
-	return !f.EthSrc.Multicast() && !f.Src.IsMulticast() && !f.Src.IsUnspecified() && f.Src != broadcast && f.Src != f.Dst
+	return !f.EthSrc.Multicast() && !f.Src.IsMulticast() && !f.Src.Is4In6() && !f.Src.IsUnspecified() && f.Src != broadcast && f.Src != f.Dst
 }
 
 // resume takes a packet of a known connection: its pair is missing, has been added a moment ago, or is elsewhere because the

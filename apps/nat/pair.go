@@ -14,13 +14,41 @@ type address [16]byte
 
 func (a address) addr() netip.Addr { return netip.AddrFrom16(a).Unmap() }
 
-// v4Value is an IPv4 address as a field value.
-func v4Value(a address) (v flows.Value) {
-	copy(v[:4], a[12:])
+// family is what rules of IPv4 and of IPv6 differ in.
+type family struct {
+	ethType  uint16
+	src, dst flows.Field
+	first    int // of the bytes of an address that its fields hold
+}
+
+var (
+	ipv4 = family{apps.EtherTypeIPv4, flows.IPv4Src, flows.IPv4Dst, 12}
+	ipv6 = family{apps.EtherTypeIPv6, flows.IPv6Src, flows.IPv6Dst, 0}
+
+	mapped = [12]byte{10: 0xff, 11: 0xff} // what an IPv4 address begins with
+)
+
+func (a *address) family() *family {
+	if [12]byte(a[:12]) == mapped {
+		return &ipv4
+	}
+	return &ipv6
+}
+
+// value is an address as a field value.
+func (f *family) value(a address) (v flows.Value) {
+	copy(v[:], a[f.first:])
 	return v
 }
 
-func v4Address(v flows.Value) address { return netip.AddrFrom4([4]byte(v[:4])).As16() }
+// address is the reverse of value.
+func (f *family) address(v flows.Value) (a address) {
+	if f == &ipv4 {
+		copy(a[:], mapped[:])
+	}
+	copy(a[f.first:], v[:])
+	return a
+}
 
 type ports struct{ src, dst flows.Field }
 
@@ -68,11 +96,11 @@ func (x *scratch) half(p *plan, t *target, k key, h halves) *flows.Rule {
 
 // match is every field of a 5-tuple, in canonical order.
 func (x *scratch) match(proto uint8, src, dst address, sport, dport uint16) {
-	f := portFields(proto)
+	f, ip := portFields(proto), dst.family()
 	x.conds = [6]flows.Cond{
-		{Field: flows.EthType, Value: flows.Value{apps.EtherTypeIPv4 >> 8}},
-		{Field: flows.IPv4Src, Value: v4Value(src)},
-		{Field: flows.IPv4Dst, Value: v4Value(dst)},
+		{Field: flows.EthType, Value: flows.Value{byte(ip.ethType >> 8), byte(ip.ethType)}},
+		{Field: ip.src, Value: ip.value(src)},
+		{Field: ip.dst, Value: ip.value(dst)},
 		{Field: flows.IPProto, Value: flows.Value{proto}},
 		{Field: f.src, Value: flows.Value{byte(sport >> 8), byte(sport)}},
 		{Field: f.dst, Value: flows.Value{byte(dport >> 8), byte(dport)}},
@@ -124,13 +152,16 @@ func tupleOf(m flows.Match) (t fiveTuple, ok bool) {
 	if len(m) != 6 {
 		return t, false
 	}
-	f := portFields(m[3].Value[0])
-	for i, want := range [6]flows.Field{flows.EthType, flows.IPv4Src, flows.IPv4Dst, flows.IPProto, f.src, f.dst} {
+	f, ip := portFields(m[3].Value[0]), &ipv4
+	if number(m[0].Value) == ipv6.ethType {
+		ip = &ipv6
+	}
+	for i, want := range [6]flows.Field{flows.EthType, ip.src, ip.dst, flows.IPProto, f.src, f.dst} {
 		if m[i].Field != want || m[i].Masked {
 			return t, false
 		}
 	}
-	t = fiveTuple{v4Address(m[1].Value), v4Address(m[2].Value), number(m[4].Value), number(m[5].Value), uint16(m[3].Value[0])}
+	t = fiveTuple{ip.address(m[1].Value), ip.address(m[2].Value), number(m[4].Value), number(m[5].Value), uint16(m[3].Value[0])}
 	return t, true
 }
 

@@ -140,15 +140,16 @@ func (p *plan) pairActions(t *target, nicira bool) (out pairActions) {
 // forwardActions lead a packet of a client to the backend; in a hairpin it looks like one of the VIP, so that the backend
 // answers to the VIP and not to itself.
 func (p *plan) forwardActions(t *target, nicira, hairpin bool) []flows.Action {
+	ip := p.addr.family()
 	out := p.begin(nicira)
 	if hairpin {
 		out = append(out, flows.SetMAC(flows.EthSrc, apps.VIPMAC))
 	}
 	out = append(out, flows.SetMAC(flows.EthDst, t.mac))
 	if hairpin {
-		out = append(out, setAddr(flows.IPv4Src, p.addr))
+		out = append(out, setAddr(ip.src, p.addr))
 	}
-	out = append(out, setAddr(flows.IPv4Dst, t.addr))
+	out = append(out, setAddr(ip.dst, t.addr))
 	if ports := p.vip.Ports; t.port != 0 && (ports.First != ports.Last || ports.First != t.port) {
 		out = append(out, flows.SetNum(portFields(p.proto).dst, uint64(t.port)))
 	}
@@ -157,7 +158,8 @@ func (p *plan) forwardActions(t *target, nicira, hairpin bool) []flows.Action {
 
 // reverseActions give an answer of the backend the VIP's address and port.
 func (p *plan) reverseActions(t *target, nicira, hairpin bool, vport uint16) []flows.Action {
-	out := append(p.begin(nicira), setAddr(flows.IPv4Src, p.addr))
+	ip := p.addr.family()
+	out := append(p.begin(nicira), setAddr(ip.src, p.addr))
 	if t.port != 0 && t.port != vport {
 		out = append(out, flows.SetNum(portFields(p.proto).src, uint64(vport)))
 	}
@@ -165,7 +167,7 @@ func (p *plan) reverseActions(t *target, nicira, hairpin bool, vport uint16) []f
 	if !hairpin {
 		return end(out, apps.TableOutput, nicira, false)
 	}
-	out = append(out, setAddr(flows.IPv4Dst, t.addr), flows.SetMAC(flows.EthDst, t.mac))
+	out = append(out, setAddr(ip.dst, t.addr), flows.SetMAC(flows.EthDst, t.mac))
 	return end(out, apps.TableForward, nicira, true)
 }
 
@@ -189,5 +191,5 @@ func end(out []flows.Action, table uint8, nicira, hairpin bool) []flows.Action {
 }
 
 func setAddr(f flows.Field, a address) flows.SetField {
-	return flows.SetField{Field: f, Value: v4Value(a)}
+	return flows.SetField{Field: f, Value: a.family().value(a)}
 }

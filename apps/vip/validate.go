@@ -142,11 +142,13 @@ func (e *FieldErrors) address(field, text string, like netip.Addr) netip.Addr {
 	a, err := netip.ParseAddr(text)
 	switch {
 	case err != nil:
-		e.add(field, text, "want an IPv4 address such as 10.0.0.100")
-	case !a.Is4() && like.IsValid():
-		e.add(field, text, "a backend has the address family of its VIP, IPv4")
-	case !a.Is4():
-		e.add(field, text, "IPv6 comes later; want an IPv4 address")
+		e.add(field, text, "want an IP address such as 10.0.0.100 or fd00::100")
+	case a.Is4In6():
+		e.add(field, text, "want an IPv4 address as such: %s", a.Unmap())
+	case like.IsValid() && a.Is4() != like.Is4():
+		e.add(field, text, "a backend has the address family of its VIP, %s", familyOf(like))
+	case a.IsLinkLocalUnicast() && a.Is6():
+		e.add(field, text, "want an address that is not link-local: such a one means nothing without an interface")
 	case !unicast(a):
 		e.add(field, text, "want a unicast address of a host")
 	default:
@@ -155,8 +157,19 @@ func (e *FieldErrors) address(field, text string, like netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// unicast refuses what no host on a network can have: 0/8, loopback, multicast, reserved (240/4) and broadcast.
+func familyOf(a netip.Addr) string {
+	if a.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+// unicast refuses what no host on a network can have: of IPv4 0/8, loopback, multicast, reserved (240/4) and broadcast; of IPv6
+// the unspecified address, loopback, multicast and what has a zone.
 func unicast(a netip.Addr) bool {
-	b := a.As4()
-	return b[0] != 0 && b[0] < 224 && !a.IsLoopback()
+	if a.Is4() {
+		b := a.As4()
+		return b[0] != 0 && b[0] < 224 && !a.IsLoopback()
+	}
+	return !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && a.Zone() == ""
 }

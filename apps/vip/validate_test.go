@@ -74,10 +74,20 @@ func TestValidate(t *testing.T) {
 		{`"name":"` + long + `"`, `name: ` + long + `: want`},
 		{`"name":"web\n"`, `name: web`},
 		{`"name":"a.b_c-9"`, ``},
-		{`"address":""`, `address: want an IPv4 address`},
-		{`"address":"10.0.0.256"`, `address: 10.0.0.256: want an IPv4 address`},
-		{`"address":"2001:db8::1"`, `address: 2001:db8::1: IPv6 comes later`},
-		{`"address":"::ffff:10.0.0.1"`, `IPv6 comes later`},
+		{`"address":""`, `address: want an IP address such as 10.0.0.100 or fd00::100`},
+		{`"address":"10.0.0.256"`, `address: 10.0.0.256: want an IP address`},
+		{`"address":"2001:db8::1"`, ``},
+		{`"address":"2001:DB8:0:0::0001","backends":[{"name":"b","address":"2001:db8::2"}]`, ``},
+		{`"address":"2001:db8::1","backends":[{"name":"b","address":"2001:DB8::0:1"}]`, `backends[0].address: 2001:db8::1: is the VIP's own address`},
+		{`"address":"2001:db8::1","backends":[{"name":"b","address":"10.0.0.1"}]`,
+			`backends[0].address: 10.0.0.1: a backend has the address family of its VIP, IPv6`},
+		{`"address":"2001:db8::1","backends":[{"name":"b","address":"fe80::1"}]`, `backends[0].address: fe80::1: want an address that is not link-local`},
+		{`"address":"::ffff:10.0.0.1"`, `address: ::ffff:10.0.0.1: want an IPv4 address as such: 10.0.0.1`},
+		{`"address":"fe80::1"`, `want an address that is not link-local`},
+		{`"address":"fd00::1%eth0"`, `unicast`},
+		{`"address":"ff02::1"`, `unicast`},
+		{`"address":"::"`, `unicast`},
+		{`"address":"::1"`, `unicast`},
 		{`"address":"224.0.0.1"`, `address: 224.0.0.1: want a unicast address`},
 		{`"address":"0.0.0.0"`, `unicast`},
 		{`"address":"127.0.0.1"`, `unicast`},
@@ -106,7 +116,7 @@ func TestValidate(t *testing.T) {
 		{`"health":{"type":"tcp"}`, `health.type: tcp: probes are not built yet; want none`},
 		{`"health":{"type":"none","rise":2}`, `health: {none 0s 0s 2 0}: interval, timeout, rise and fall mean nothing`},
 		{`"backends":[{"name":"b","address":"10.0.0.100"}]`, `backends[0].address: 10.0.0.100: is the VIP's own address`},
-		{`"backends":[{"name":"b","address":"2001:db8::1"}]`, `backends[0].address: 2001:db8::1: a backend has the address family of its VIP`},
+		{`"backends":[{"name":"b","address":"2001:db8::1"}]`, `backends[0].address: 2001:db8::1: a backend has the address family of its VIP, IPv4`},
 		{`"backends":[{"name":"b","address":"239.0.0.1"}]`, `backends[0].address: 239.0.0.1: want a unicast`},
 		{`"backends":[{"name":"B","address":"10.0.0.1"}]`, `backends[0].name: B: want`},
 		{`"backends":[{"name":"b","address":"10.0.0.1","weight":256}]`, `backends[0].weight: 256: want 0 (drains) to 255`},
@@ -126,7 +136,7 @@ func TestValidate(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.change, func(t *testing.T) {
 			s := parse(t, webText)
-			if strings.Contains(tt.change, "backends") {
+			if strings.Contains(tt.change, "backends") || strings.Contains(tt.change, "2001:db8::1") {
 				s.Backends = nil // or JSON would be read over the old ones
 			}
 			if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {

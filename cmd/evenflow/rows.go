@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
-// where is a VIP's service, such as "10.0.0.100:80/tcp".
-func where(s vip.Spec) string { return fmt.Sprintf("%s:%s/%s", s.Address, s.Port, s.Protocol) }
+// where is a VIP's service, such as "10.0.0.100:80/tcp" or "[fd00::100]:80/tcp".
+func where(s vip.Spec) string {
+	return net.JoinHostPort(s.Address, string(s.Port)) + "/" + string(s.Protocol)
+}
 
 func vipRows(vips []vip.Read) *table {
 	tab := newTable("NAME", "SERVICE", "MODE", "PHASE", "UP", "CONNECTIONS", "VERSION", "ORIGIN", "REASON")

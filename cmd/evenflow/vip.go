@@ -27,7 +27,8 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var idle, drain time.Duration
 	var backends []string
 	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: cobra.ExactArgs(1),
-		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3"}
+		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3\n" +
+			"  evenflow vip create web6 --address fd00::100 --port 80 --backend b1=[fd00::1]:8080"}
 	f := cmd.Flags()
 	f.StringVar(&spec.Address, "address", "", "address of the VIP")
 	f.StringVar(&port, "port", "", `port, or a range such as "8000-8010"`)
@@ -87,7 +88,7 @@ func vipDelete(t *terminal, con *connection, w *write) *cobra.Command {
 // parseBackend reads NAME=ADDRESS[:PORT][,weight=N].
 func parseBackend(text string) (vip.BackendSpec, error) {
 	wrong := func() (vip.BackendSpec, error) {
-		return vip.BackendSpec{}, fmt.Errorf("--backend %q: want NAME=ADDRESS[:PORT][,weight=N], such as b1=10.0.0.1:8080,weight=3", text)
+		return vip.BackendSpec{}, fmt.Errorf("--backend %q: want NAME=ADDRESS[:PORT][,weight=N], such as b1=10.0.0.1:8080,weight=3 or b1=[fd00::1]:8080", text)
 	}
 	name, rest, ok := strings.Cut(text, "=")
 	endpoint, options, weighted := strings.Cut(rest, ",")
