@@ -48,8 +48,11 @@ type TopologyReader interface {
 
 // EventReader reads what happened.
 type EventReader interface {
-	// Events are at most limit events with ids above since, oldest first.
+	// Events are at most limit events with ids above since, oldest first. Ids rise by one; where one is missing, what came
+	// between is kept no more.
 	Events(since uint64, limit int) []apps.Event
+	// LastEvent is the id of the newest event, 0 if there is none.
+	LastEvent() uint64
 	// EventsChanged is closed at the next event.
 	EventsChanged() <-chan struct{}
 }

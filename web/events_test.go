@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestEvents(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		c.eng.tell("vip", name, "is up")
 	}
-	for query, want := range map[string]string{"": "abc", "?since=0": "abc", "?since=1": "bc", "?since=3": "", "?since=77": "abc"} {
+	for query, want := range map[string]string{"": "abc", "?since=0": "abc", "?since=1": "bc", "?since=3": "", "?since=77": "abc", "?last=2": "bc", "?last=9": "abc", "?since=2&last=2": "c"} {
 		got := ""
 		for _, e := range c.do(200, "GET", "/api/v1/events"+query, "").at("items").([]any) {
 			got += e.(map[string]any)["subject"].(string)
@@ -93,6 +94,34 @@ func TestEventStream(t *testing.T) {
 	for name, r := range map[string]*bufio.Reader{"all": all, "later": later, "again": again} {
 		if id, data := next(t, r); id != "3" || !strings.Contains(data, `"subject":"c"`) {
 			t.Errorf("%s: a new event: %s %s", name, id, data)
+		}
+	}
+}
+
+// What is kept no more is told of, not passed over.
+func TestEventStreamLoss(t *testing.T) {
+	c := newClient(t, Config{})
+	url := serve(t, c.server)
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		c.eng.tell("vip", name, "is up")
+	}
+	c.eng.lose(3)
+	for query, want := range map[string]string{"?since=1": "event: lost\ndata: {\"lost\": 2}\n\nid: 4\n", "?since=3": "id: 4\n", "": "id: 4\n"} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/api/v1/events"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", "text/event-stream")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = ": events\n\n" + want
+		got := make([]byte, len(want))
+		_, err = io.ReadFull(resp.Body, got)
+		resp.Body.Close()
+		if err != nil || string(got) != want {
+			t.Errorf("events%s: %q, %v", query, got, err)
 		}
 	}
 }

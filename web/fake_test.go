@@ -37,6 +37,7 @@ type fakeEngine struct {
 	notYet    error  // what Ready says
 	readErr   error  // what Flows, Groups and Meters say
 	events    []apps.Event
+	nextEvent uint64
 	backupErr error
 	changed   chan struct{}
 	waits     chan struct{} // gets a value when a request begins to wait
@@ -266,7 +267,8 @@ func (f *fakeEngine) Links() []apps.LinkStatus {
 func (f *fakeEngine) tell(kind, subject, message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.events = append(f.events, apps.Event{ID: uint64(len(f.events) + 1), Time: start, Kind: kind, Subject: subject, Message: message})
+	f.nextEvent++
+	f.events = append(f.events, apps.Event{ID: f.nextEvent, Time: start, Kind: kind, Subject: subject, Message: message})
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -281,6 +283,22 @@ func (f *fakeEngine) Events(since uint64, limit int) []apps.Event {
 		}
 	}
 	return out
+}
+
+func (f *fakeEngine) LastEvent() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.events); n > 0 {
+		return f.events[n-1].ID
+	}
+	return 0
+}
+
+// lose forgets the oldest events.
+func (f *fakeEngine) lose(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = f.events[n:]
 }
 
 func (f *fakeEngine) EventsChanged() <-chan struct{} {

@@ -17,9 +17,10 @@ import (
 
 // events shows what happened; with --watch it follows the server's stream of events.
 func (g *getter) events() *cobra.Command {
-	var since uint64
+	var since, last uint64
 	cmd := &cobra.Command{Use: "events", Short: "What happened, oldest first", Args: cobra.NoArgs}
 	cmd.Flags().Uint64Var(&since, "since", 0, "only events with a higher id")
+	cmd.Flags().Uint64Var(&last, "last", 0, "only so many of the newest events; with --watch, begin with them")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := g.out.check(); err != nil {
 			return err
@@ -29,32 +30,50 @@ func (g *getter) events() *cobra.Command {
 			return err
 		}
 		if g.out.watch {
-			return g.follow(cmd.Context(), c, since)
+			return g.follow(cmd.Context(), c, since, last)
 		}
-		return g.out.show(cmd.Context(), g.t, c, fmt.Sprintf("/events?since=%d", since), list(eventRows))
+		return g.out.show(cmd.Context(), g.t, c, eventsPath(since, last), list(eventRows))
 	}
 	return cmd
+}
+
+// eventText is what happened, and of a change from where.
+func eventText(e apps.Event) string {
+	if e.Origin == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (by %s)", e.Message, e.Origin)
+}
+
+func eventsPath(since, last uint64) string {
+	path := fmt.Sprintf("/events?since=%d", since)
+	if last > 0 {
+		path += fmt.Sprintf("&last=%d", last)
+	}
+	return path
 }
 
 func eventRows(events []apps.Event) *table {
 	tab := newTable("ID", "TIME", "KIND", "SUBJECT", "MESSAGE")
 	for _, e := range events {
-		tab.add(e.ID, e.Time.Format(time.RFC3339), e.Kind, e.Subject, e.Message)
+		tab.add(e.ID, e.Time.Format(time.RFC3339), e.Kind, e.Subject, eventText(e))
 	}
 	return tab
 }
 
 // follow prints events until the context ends. When the stream breaks it is opened again, after the last event seen.
-func (g *getter) follow(ctx context.Context, c *client, since uint64) error {
+func (g *getter) follow(ctx context.Context, c *client, since, last uint64) error {
 	for opened := false; ; opened = true {
-		res, err := c.send(ctx, http.MethodGet, fmt.Sprintf("%s/events?since=%d", api, since), "", "text/event-stream", nil)
+		res, err := c.send(ctx, http.MethodGet, api+eventsPath(since, last), "", "text/event-stream", nil)
 		if err == nil && res.StatusCode != http.StatusOK {
 			b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // what can be read of the reason is told
 			err = readProblem(res, b)
 			res.Body.Close()
 		}
 		if err == nil {
-			since, err = g.stream(res.Body, since)
+			if since, err = g.stream(res.Body, since); since > 0 {
+				last = 0 // the rest follows what has been seen
+			}
 			res.Body.Close()
 		}
 		switch {
@@ -77,10 +96,19 @@ func (g *getter) follow(ctx context.Context, c *client, since uint64) error {
 func (g *getter) stream(r io.Reader, last uint64) (uint64, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
+	lost := false
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data:")
-		if !ok {
+		switch {
+		case lines.Text() == "event: lost":
+			lost = true
+			continue
+		case !ok:
 			continue // an id, a comment, the end of an event
+		case lost:
+			lost = false
+			fmt.Fprintln(g.t.err, "evenflow: events between are not kept any more:", printable(strings.TrimSpace(data), false))
+			continue
 		}
 		var e apps.Event
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
@@ -95,7 +123,7 @@ func (g *getter) stream(r io.Reader, last uint64) (uint64, error) {
 }
 
 func (g *getter) print(e apps.Event, raw string) error {
-	text := printable(fmt.Sprintf("%s  %s  %s  %s", e.Time.Format(time.RFC3339), e.Kind, e.Subject, e.Message), false) + "\n"
+	text := printable(fmt.Sprintf("%s  %s  %s  %s", e.Time.Format(time.RFC3339), e.Kind, e.Subject, eventText(e)), false) + "\n"
 	switch g.out.format {
 	case "json":
 		text = raw + "\n"

@@ -205,7 +205,7 @@ func TestWatchEvents(t *testing.T) {
 	asked := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.RawQuery + " " + r.Header.Get("Accept")
-		io.WriteString(w, ": ping\n\nid: 8\ndata: {\"id\":8,\"time\":\"2026-05-01T11:59:00Z\",\"kind\":\"vip\",\"subject\":\"web\",\"message\":\"up\"}\n\n") //nolint:errcheck
+		io.WriteString(w, ": ping\n\nevent: lost\ndata: {\"lost\": 3}\n\nid: 8\ndata: {\"id\":8,\"time\":\"2026-05-01T11:59:00Z\",\"kind\":\"vip\",\"subject\":\"web\",\"message\":\"up\",\"origin\":\"api\"}\n\n") //nolint:errcheck
 	}))
 	defer s.Close()
 	out := make(lines)
@@ -214,8 +214,10 @@ func TestWatchEvents(t *testing.T) {
 		if got, want := <-asked, "since="+since+" text/event-stream"; got != want {
 			t.Errorf("asked %q, want %q", got, want)
 		}
-		if got := <-out; got != "2026-05-01T11:59:00Z  vip  web  up\n" {
-			t.Errorf("got %q", got)
+		for _, want := range []string{"evenflow: events between are not kept any more: {\"lost\": 3}\n", "2026-05-01T11:59:00Z  vip  web  up (by api)\n"} {
+			if got := <-out; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
 		}
 	}
 	go func() {
