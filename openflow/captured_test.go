@@ -58,6 +58,9 @@ func describe(msg []byte) ([]string, error) {
 		var r FlowRemoved
 		err := ParseFlowRemoved(v, msg, &r)
 		return []string{fmt.Sprintf("%s: reason %d, %+v", r.Rule, r.Reason, r.Stats)}, err
+	case TypeGetAsyncReply:
+		a, err := ParseAsync(v, msg)
+		return []string{fmt.Sprintf("%+v", a)}, err
 	}
 	p, err := ParseMultipart(msg)
 	if err != nil {
@@ -91,13 +94,28 @@ func describe(msg []byte) ([]string, error) {
 	case MultipartPortStats:
 		stats, err := ParsePortStats(v, p.Body)
 		return []string{fmt.Sprintf("%+v", stats)}, err
+	case MultipartGroupStats:
+		stats, err := ParseGroupStats(v, p.Body)
+		return []string{fmt.Sprintf("%+v", stats)}, err
+	case MultipartGroupFeatures:
+		f, err := ParseGroupFeatures(p.Body)
+		return []string{fmt.Sprintf("%+v", f)}, err
+	case MultipartMeterStats:
+		stats, err := ParseMeterStats(v, p.Body)
+		return []string{fmt.Sprintf("%+v", stats)}, err
+	case MultipartMeterFeatures:
+		f, err := ParseMeterFeatures(p.Body)
+		return []string{fmt.Sprintf("%+v", f)}, err
+	case MultipartAggregate:
+		a, err := ParseAggregate(v, p.Body)
+		return []string{fmt.Sprintf("%+v", a)}, err
 	}
 	return nil, fmt.Errorf("kind %d", p.Kind)
 }
 
 func TestCaptured(t *testing.T) {
 	all := loadCaptured(t)
-	if len(all) < 14 {
+	if len(all) < 40 {
 		t.Errorf("%d messages", len(all))
 	}
 	for _, c := range all {

@@ -3,7 +3,7 @@ package openflow
 // MeterStats are a meter's counters (section 7.3.5.13).
 type MeterStats struct {
 	ID                        uint32
-	Users                     uint32 // rules that use it; Open vSwitch 3.1 does not count them
+	Users                     uint32 // rules that use it
 	Packets, Bytes            uint64 // that came to it
 	DurationSec, DurationNsec uint32 // since it was added
 	Bands                     []BandStats
