@@ -23,6 +23,7 @@ type Config struct {
 	Hosts     []string   `json:"allowed_hosts"` // names under which clients may reach the API, beside its addresses
 	Log       Log        `json:"log"`
 	Ports     []Port     `json:"ports"`
+	Routers   []Router   `json:"routers"`
 	PacketIn  PacketIn   `json:"packet_in"`
 	VIPs      []vip.Spec `json:"vips"` // of the schema of the API; never nil
 }
@@ -106,6 +107,7 @@ func (d *document) check(c *Config) {
 		}
 	}
 	d.checkPorts(c.Ports)
+	d.checkRouters(c.Routers)
 	d.checkVIPs(c.VIPs, "vips", make(map[string]string))
 }
 

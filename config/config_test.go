@@ -23,6 +23,9 @@ ports:
     port_no: 2
     kind: link
     link: {dpid: 0000000000000001, port_no: 3}
+routers:
+  - {address: 10.0.0.254/24, gateway: 10.0.0.1}
+  - address: fd00::fe/64
 packet_in:
   vip: 9000
 vips:
@@ -48,6 +51,7 @@ func TestParse(t *testing.T) {
 	want.Hosts = []string{"lb.example.net"}
 	want.Log = Log{"debug", "json"}
 	want.Ports = []Port{{DPID: 0x12, PortNo: 1, Kind: "edge"}, {DPID: 0xa1, PortNo: 2, Kind: "link", Link: &topo.PortID{DPID: 1, No: 3}}}
+	want.Routers = []Router{{"10.0.0.254/24", "10.0.0.1"}, {Address: "fd00::fe/64"}}
 	want.PacketIn.VIP = 9000
 	want.VIPs = []vip.Spec{
 		{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", IdleTimeout: 30e9, Backends: []vip.BackendSpec{
@@ -72,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 	const web = "vips:\n- name: web\n  address: 10.0.0.100\n  protocol: tcp\n  port: 80\n"
 	const link = "ports:\n- dpid: 0000000000000001\n  port_no: 1\n  kind: link\n"
 	tests := []struct{ text, want string }{
-		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, http, data, token_file, allowed_hosts, log, ports, packet_in, vips"},
+		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, http, data, token_file, allowed_hosts, log, ports, routers, packet_in, vips"},
 		{"a: [", "f:1: sequence end token ']' not found"},
 		{"http: 127.0.0.1:80\nhttp: 127.0.0.1:81", `f:2: mapping key "http" already defined at [1:1]`},
 		{"http: x\n---\nhttp: y", "f:3: a second document; a configuration is one"},
@@ -97,6 +101,17 @@ func TestParseErrors(t *testing.T) {
 		{link + "- {dpid: 0000000000000001, port_no: 1, kind: link}", "f:5: ports[1].port_no: ports[0] is the same port"},
 		{"ports:\n- {dpid: 0000000000000001, port_no: 1, kind: edge, link: {dpid: 0000000000000002, port_no: 1}}",
 			"f:2: ports[0].link: means nothing for kind edge; leave it out"},
+		{"routers: [10.0.0.254]", "f:1: routers[0]: want keys: address, gateway"},
+		{"routers:\n- address: 10.0.0.254", `f:2: routers[0].address: "10.0.0.254": want an address with the length of its network's prefix`},
+		{"routers:\n- gateway: 10.0.0.1", `f:2: routers[0].address: "": want an address with`},
+		{"routers:\n- address: 127.0.0.1/8", `f:2: routers[0].address: "127.0.0.1/8": want an address that a host can have`},
+		{"routers:\n- address: 10.0.0.254/24\n  gateway: 10.0.1.1", `f:3: routers[0].gateway: "10.0.1.1": want another address of the network 10.0.0.0/24`},
+		{"routers:\n- address: 10.0.0.254/24\n  gateway: 10.0.0.254", `f:3: routers[0].gateway: "10.0.0.254": want another`},
+		{"routers:\n- address: 10.0.0.254/24\n  gateway: r1", `f:3: routers[0].gateway: "r1": want the address of a host`},
+		{"routers:\n- address: fe80::fe/64\n  gateway: fe80::1", "f:3: routers[0].gateway: means nothing for a link-local address"},
+		{"routers:\n- address: 10.0.0.254/24\n- address: 10.0.0.254/16", "f:3: routers[1].address: routers[0] has the same address"},
+		{"routers:\n- {address: 10.0.0.254/24, gateway: 10.0.0.1}\n- {address: 10.0.0.253/24, gateway: 10.0.0.2}",
+			"f:3: routers[1].gateway: routers[0] has a gateway for the same network"},
 		{web + "  scheduler: best", "f:6: vips[0].scheduler: best: want one of two-choices,"},
 		{web + "  mode: group", `f:6: vips[0].mode: mode "group": not built yet; this version has "nat"`},
 		{web + "  bakends: []", "f:6: vips[0].bakends: unknown key; want one of name, address, protocol, port,"},

@@ -52,6 +52,12 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	if old.Topo == v.Topo {
 		return out
 	}
+	for _, r := range v.Routers {
+		was, _ := old.Topo.HostAt(r.Gateway)
+		if is, _ := v.Topo.HostAt(r.Gateway); is != was {
+			out = append(out, addressOwner(r.Address.Addr()))
+		}
+	}
 	rewired := !v.Topo.SameNetwork(old.Topo)
 	if rewired {
 		out = append(out, apps.Owner{Kind: apps.OwnerBase})
@@ -110,6 +116,9 @@ func allOwners(v *apps.View) []apps.Owner {
 		out = append(out, hostOwner(h))
 	}
 	addresses := map[netip.Addr]bool{}
+	for _, r := range v.Routers {
+		out = append(out, addressOwner(r.Address.Addr()))
+	}
 	for _, x := range v.VIPs {
 		out = append(out, vipOwner(x.VIP))
 		if !addresses[x.Address] {

@@ -32,6 +32,13 @@ func TestDirtyOwners(t *testing.T) {
 	a := view(x)
 	net.Sighting(now, topo.Sighting{At: at(2), MAC: mac(2)})
 	b := view(x)
+	net.Sighting(now, topo.Sighting{At: at(2), MAC: mac(2), Addr: netip.MustParseAddr("10.0.0.1")})
+	g := view(x)
+	routed := func(v *apps.View) *apps.View {
+		r := *v
+		r.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24"), Gateway: netip.MustParseAddr("10.0.0.1")}}
+		return &r
+	}
 	net.PortStatus(now, 1, topo.Port{No: 2, Up: false}, false)
 	c := view(x)
 	written := *x
@@ -60,6 +67,8 @@ func TestDirtyOwners(t *testing.T) {
 		{"a VIP has come", a, apps.NewView(a.Topo, nil, []*apps.VIP{x, y}), nil, []string{"address 10.0.0.101", "vip 2"}},
 		{"a VIP has gone from a host's address", a, apps.NewView(a.Topo, nil, nil), []*vip.VIP{x.VIP},
 			[]string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},
+		{"a gateway has come", routed(a), routed(b), nil, []string{"host 00:00:00:00:00:02"}},
+		{"a gateway has its address", routed(b), routed(g), nil, []string{"address 10.0.0.254", "host 00:00:00:00:00:02"}},
 	} {
 		var got []string
 		for _, o := range dirtyOwners(tt.old, tt.v, tt.deleted) {

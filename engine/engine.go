@@ -32,6 +32,7 @@ type Config struct {
 	Topo       topo.Config       // Key is taken from the store
 	Store      store.Store
 	Apps       []Mount
+	Routers    []apps.Router                    // of the configuration file
 	FileVIPs   []vip.Spec                       // of the configuration file; nil: there is no file, the VIPs of an earlier one stay
 	DropReason func(*flows.Rule) (string, bool) // names a rule made to drop; nil: none is named
 	Log        logrus.FieldLogger
@@ -65,7 +66,7 @@ type Engine struct {
 	model    *model
 	topo     *topo.Topology
 	switches map[flows.DPID]*session
-	sought   map[netip.Addr]bool // backends' addresses
+	sought   map[netip.Addr]bool // addresses of backends and gateways
 	settled  settled
 	saved    saver
 }

@@ -61,6 +61,11 @@ func (e *Engine) load() error {
 	if err != nil {
 		return err
 	}
+	for _, x := range e.model.vips {
+		if err := e.routerWith(x); err != nil {
+			return fmt.Errorf("VIP %q: %w", x.Spec.Name, err)
+		}
+	}
 	e.topo = topo.New(e.cfg.Now(), cfg, saved)
 	e.saved.topo = e.topo.Snapshot()
 	e.changed()

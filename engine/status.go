@@ -86,7 +86,7 @@ func (s *status) sent(d flows.DPID, o apps.Owner, v *apps.View) uint64 {
 			a.gone = true
 		}
 	case apps.OwnerAddress:
-		a.gone = len(v.VIPsAt(o.Addr)) == 0
+		a.gone = !v.Ours(o.Addr)
 	}
 	return s.seq
 }

@@ -38,7 +38,9 @@ func (e *Engine) newView() *apps.View {
 	for d, s := range e.switches {
 		switches[d] = switchInfo(s.sw)
 	}
-	return apps.NewView(snap, switches, vips)
+	v := apps.NewView(snap, switches, vips)
+	v.Routers = e.cfg.Routers
+	return v
 }
 
 func switchInfo(sw *controller.Switch) apps.SwitchInfo {

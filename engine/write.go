@@ -133,8 +133,21 @@ func (e *Engine) fits(x *vip.VIP) error {
 	if err := e.model.overlapping(x); err != nil {
 		return err
 	}
+	if err := e.routerWith(x); err != nil {
+		return err
+	}
 	if h, ok := e.topo.Snapshot().HostAt(x.Address); ok {
 		return fmt.Errorf("%w: address %s is that of host %s at switch %s port %d", apps.ErrConflict, x.Address, h.MAC, h.At.DPID, h.At.No)
+	}
+	return nil
+}
+
+// routerWith refuses a VIP with the address of a router.
+func (e *Engine) routerWith(x *vip.VIP) error {
+	for _, r := range e.cfg.Routers {
+		if r.Address.Addr() == x.Address {
+			return fmt.Errorf("%w: address %s is that of a router", apps.ErrConflict, x.Address)
+		}
 	}
 	return nil
 }
@@ -142,8 +155,14 @@ func (e *Engine) fits(x *vip.VIP) error {
 // changed tells the topology which addresses are ours and whom to look for, and asks for a new view.
 func (e *Engine) changed() {
 	now := e.cfg.Now()
-	e.topo.SetReserved(e.model.addresses())
-	want := e.model.backends()
+	own, want := e.model.addresses(), e.model.backends()
+	for _, r := range e.cfg.Routers {
+		own = append(own, r.Address.Addr())
+		if r.Gateway.IsValid() {
+			want[r.Gateway] = true
+		}
+	}
+	e.topo.SetReserved(own)
 	for a := range want {
 		if !e.sought[a] {
 			e.topo.Seek(now, a)

@@ -36,6 +36,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 			{Class: apps.ClassARP, App: arp.New()},
 			{Class: apps.ClassNAT, App: nat.New(nat.Config{})},
 		},
+		Routers:    s.AppRouters(),
 		DropReason: base.DropReason,
 		Log:        log,
 	}
