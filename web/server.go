@@ -51,7 +51,8 @@ type Server struct {
 	limits  limits
 	bodies  bodies
 	handler http.Handler
-	streams atomic.Int32 // event streams under way
+	streams atomic.Int32  // event streams under way
+	tick    time.Duration // of live streams
 
 	stopping  context.Context // ends streams and waits
 	stop      context.CancelFunc
@@ -79,7 +80,7 @@ func newServer(cfg Config, eng Engine, lim limits) (*Server, error) {
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{cfg: cfg, eng: eng, log: cfg.Log, limits: lim, listening: make(chan struct{})}
+	s := &Server{cfg: cfg, eng: eng, log: cfg.Log, limits: lim, listening: make(chan struct{}), tick: liveInterval}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if err := s.routes(); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -115,6 +116,7 @@ func (s *Server) routes() error {
 	s.registerHistory(a)
 	s.registerTopology(a)
 	s.registerEvents(a)
+	s.registerLive(a)
 	s.registerBackup(a)
 	for _, schema := range a.OpenAPI().Components.Schemas.Map() {
 		neverNull(schema)
