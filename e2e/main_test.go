@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -24,7 +25,8 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "evenflow-e2e-*")
+	sweep()
+	dir, err := os.MkdirTemp("", fmt.Sprintf("evenflow-e2e-%d-*", os.Getpid()))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -42,4 +44,15 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// sweep removes what earlier runs have left that were killed.
+func sweep() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "evenflow-e2e-*-*"))
+	for _, dir := range left {
+		pid := strings.Split(filepath.Base(dir), "-")[2]
+		if _, err := os.Stat("/proc/" + pid); os.IsNotExist(err) {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
