@@ -63,6 +63,18 @@ func readMeters(sw *Switch) reading[flows.Meter] {
 	return read(sw, "meter configuration", plain(openflow.AppendMeterConfigRequest), openflow.ParseMeterConfigs)
 }
 
+func readGroupStats(sw *Switch) reading[openflow.GroupStats] {
+	return read(sw, "group statistics", plain(func(b []byte, v openflow.Version, xid uint32) []byte {
+		return openflow.AppendGroupStatsRequest(b, v, xid, openflow.AllGroups)
+	}), openflow.ParseGroupStats)
+}
+
+func readMeterStats(sw *Switch) reading[openflow.MeterStats] {
+	return read(sw, "meter statistics", plain(func(b []byte, v openflow.Version, xid uint32) []byte {
+		return openflow.AppendMeterStatsRequest(b, v, xid, openflow.AllMeters)
+	}), openflow.ParseMeterStats)
+}
+
 func readPorts(sw *Switch) reading[openflow.Port] {
 	return read(sw, "port description", plain(openflow.AppendPortDescRequest), openflow.ParsePortDescs)
 }

@@ -54,8 +54,10 @@ type Info struct {
 	Nicira  bool // knows Open vSwitch's extensions
 	Desc    openflow.Desc
 	Remote  string // the peer's address
-	Since   time.Time
-	Ports   []openflow.Port // as they are now
+	// Certificate is the subject of the peer's certificate; "" without TLS.
+	Certificate string
+	Since       time.Time
+	Ports       []openflow.Port // as they are now
 }
 
 func newSwitch(c *Controller, conn net.Conn) *Switch {
@@ -171,6 +173,16 @@ func (sw *Switch) Meters(ctx context.Context) ([]flows.Meter, error) {
 // PortStats reads the counters of all ports.
 func (sw *Switch) PortStats(ctx context.Context) ([]openflow.PortStats, error) {
 	return readPortStats(sw).wait(sw.awaits(ctx))
+}
+
+// GroupStats reads the counters of all groups.
+func (sw *Switch) GroupStats(ctx context.Context) ([]openflow.GroupStats, error) {
+	return readGroupStats(sw).wait(sw.awaits(ctx))
+}
+
+// MeterStats reads the counters of all meters.
+func (sw *Switch) MeterStats(ctx context.Context) ([]openflow.MeterStats, error) {
+	return readMeterStats(sw).wait(sw.awaits(ctx))
 }
 
 // alive asks the peer for a sign of life, as the older of two sessions.

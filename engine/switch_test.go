@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -200,5 +201,34 @@ func TestCounts(t *testing.T) {
 	}
 	if got["engine malformed frame"] != 1 || got["engine packet for no app"] != 1 || len(got) < 12 {
 		t.Errorf("counts %v", got)
+	}
+}
+
+// Groups and meters come with their counters, and without where a switch does not count.
+func TestGroupAndMeterCounters(t *testing.T) {
+	fake := controllertest.NewSwitch(1, controllertest.Ports(1))
+	e, ctx := withSwitch(t, store.Memory(), fake)
+	fake.Put("group_id=7,type=select,bucket=bucket_id:3,weight:1,actions=output:1")
+	for _, counted := range []bool{true, false} {
+		name := fmt.Sprintf("counted %t", counted)
+		if !counted {
+			fake.Intercept(func(m controllertest.Message) (v controllertest.Verdict) {
+				if r, err := openflow.ParseMultipartRequest(m.Raw); err == nil && (r.Kind == openflow.MultipartGroupStats || r.Kind == openflow.MultipartMeterStats) {
+					v.Refuse = &openflow.Error{Type: openflow.ErrBadRequest, Code: 2}
+				}
+				return v
+			})
+		}
+		groups, err := e.Groups(ctx, 1)
+		if err != nil || len(groups) == 0 {
+			t.Fatalf("%s: groups %+v, %v", name, groups, err)
+		}
+		if g := groups[len(groups)-1]; g.ID != 7 || (g.Total != nil) != counted || counted && g.Each[0] != (apps.Tally{Packets: 3, Bytes: 30}) {
+			t.Errorf("%s: group %+v", name, g)
+		}
+		meters, err := e.Meters(ctx, 1)
+		if err != nil || len(meters) == 0 || (meters[0].Met != nil) != counted || counted && meters[0].Met.Packets != 10*meters[0].Dropped.Packets {
+			t.Errorf("%s: meters %+v, %v", name, meters, err)
+		}
 	}
 }

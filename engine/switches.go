@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,20 +78,72 @@ func (e *Engine) Flows(ctx context.Context, d flows.DPID) ([]flows.InstalledRule
 	return sw.Flows(ctx, anyRule)
 }
 
-// Groups are the groups that a switch holds now, read from it.
-func (e *Engine) Groups(ctx context.Context, d flows.DPID) ([]flows.Group, error) {
+// Groups are the groups that a switch holds now with their counters, read from it.
+func (e *Engine) Groups(ctx context.Context, d flows.DPID) ([]apps.GroupStatus, error) {
 	sw, err := e.connectedSwitch(d)
 	if err != nil {
 		return nil, err
 	}
-	return sw.Groups(ctx)
+	groups, err := sw.Groups(ctx)
+	if err != nil || len(groups) == 0 {
+		return nil, err
+	}
+	stats, err := sw.GroupStats(ctx)
+	if err != nil && !refusedRead(err) {
+		return nil, err
+	}
+	byID := make(map[uint32]*openflow.GroupStats, len(stats))
+	for i := range stats {
+		byID[stats[i].ID] = &stats[i]
+	}
+	out := make([]apps.GroupStatus, len(groups))
+	for i := range groups {
+		out[i].Group = groups[i]
+		st := byID[groups[i].ID]
+		if st == nil || len(st.Buckets) != len(groups[i].Buckets) {
+			continue // not counted, or changed between
+		}
+		out[i].Total = &apps.Tally{Packets: kept(st.Packets), Bytes: kept(st.Bytes)}
+		for _, b := range st.Buckets {
+			out[i].Each = append(out[i].Each, apps.Tally{Packets: kept(b.Packets), Bytes: kept(b.Bytes)})
+		}
+	}
+	return out, nil
 }
 
-// Meters are the meters that a switch holds now, read from it.
-func (e *Engine) Meters(ctx context.Context, d flows.DPID) ([]flows.Meter, error) {
+// Meters are the meters that a switch holds now with their counters, read from it.
+func (e *Engine) Meters(ctx context.Context, d flows.DPID) ([]apps.MeterStatus, error) {
 	sw, err := e.connectedSwitch(d)
 	if err != nil {
 		return nil, err
 	}
-	return sw.Meters(ctx)
+	meters, err := sw.Meters(ctx)
+	if err != nil || len(meters) == 0 {
+		return nil, err
+	}
+	stats, err := sw.MeterStats(ctx)
+	if err != nil && !refusedRead(err) {
+		return nil, err
+	}
+	out := make([]apps.MeterStatus, len(meters))
+	for i, m := range meters {
+		out[i].Meter = m
+		for _, st := range stats {
+			if st.ID != m.ID {
+				continue
+			}
+			out[i].Met, out[i].Dropped = &apps.Tally{Packets: kept(st.Packets), Bytes: kept(st.Bytes)}, &apps.Tally{}
+			for _, b := range st.Bands {
+				out[i].Dropped.Packets += kept(b.Packets)
+				out[i].Dropped.Bytes += kept(b.Bytes)
+			}
+		}
+	}
+	return out, nil
+}
+
+// refusedRead reports whether the switch has said that it cannot answer.
+func refusedRead(err error) bool {
+	var refusal *openflow.Error
+	return errors.As(err, &refusal)
 }

@@ -36,8 +36,8 @@ type SwitchReader interface {
 	// of all if port is 0.
 	PortHistories(d flows.DPID, port uint32, seconds int) ([]apps.PortHistory, error)
 	Flows(ctx context.Context, d flows.DPID) ([]flows.InstalledRule, error)
-	Groups(ctx context.Context, d flows.DPID) ([]flows.Group, error)
-	Meters(ctx context.Context, d flows.DPID) ([]flows.Meter, error)
+	Groups(ctx context.Context, d flows.DPID) ([]apps.GroupStatus, error)
+	Meters(ctx context.Context, d flows.DPID) ([]apps.MeterStatus, error)
 }
 
 // TopologyReader reads hosts and links.

@@ -246,12 +246,13 @@ func (f *fakeEngine) Flows(_ context.Context, d flows.DPID) ([]flows.InstalledRu
 	}, f.asked(d)
 }
 
-func (f *fakeEngine) Groups(_ context.Context, d flows.DPID) ([]flows.Group, error) {
-	return []flows.Group{{ID: 7, Type: flows.GroupSelect, Buckets: []flows.Bucket{flows.NewBucket(256, 1, flows.Output{Port: 2})}}}, f.asked(d)
+func (f *fakeEngine) Groups(_ context.Context, d flows.DPID) ([]apps.GroupStatus, error) {
+	g := flows.Group{ID: 7, Type: flows.GroupSelect, Buckets: []flows.Bucket{flows.NewBucket(256, 1, flows.Output{Port: 2})}}
+	return []apps.GroupStatus{{Group: g, Total: &apps.Tally{Packets: 8, Bytes: 80}, Each: []apps.Tally{{Packets: 8, Bytes: 80}}}, {Group: g}}, f.asked(d)
 }
 
-func (f *fakeEngine) Meters(_ context.Context, d flows.DPID) ([]flows.Meter, error) {
-	return []flows.Meter{{ID: 1, Rate: 100, Burst: 10}}, f.asked(d)
+func (f *fakeEngine) Meters(_ context.Context, d flows.DPID) ([]apps.MeterStatus, error) {
+	return []apps.MeterStatus{{Meter: flows.Meter{ID: 1, Rate: 100, Burst: 10}, Met: &apps.Tally{Packets: 30}, Dropped: &apps.Tally{Packets: 3}}}, f.asked(d)
 }
 
 func (f *fakeEngine) Hosts() []apps.HostStatus {

@@ -37,22 +37,28 @@ type Group struct {
 	ID      uint32   `json:"group_id"`
 	Type    string   `json:"type" enum:"all,select,indirect,ff"`
 	Text    string   `json:"text" doc:"The group in the syntax of ovs-ofctl"`
+	Packets *uint64  `json:"packets" doc:"null: the switch does not count"`
+	Bytes   *uint64  `json:"bytes" doc:"null: the switch does not count"`
 	Buckets []Bucket `json:"buckets"`
 }
 
 // Bucket is a bucket of a group.
 type Bucket struct {
-	ID      uint32 `json:"bucket_id"`
-	Weight  uint16 `json:"weight"`
-	Actions string `json:"actions"`
+	ID      uint32  `json:"bucket_id"`
+	Weight  uint16  `json:"weight"`
+	Actions string  `json:"actions"`
+	Packets *uint64 `json:"packets" doc:"null: the switch does not count"`
+	Bytes   *uint64 `json:"bytes" doc:"null: the switch does not count"`
 }
 
 // Meter is a meter in a switch.
 type Meter struct {
-	ID    uint32 `json:"meter_id"`
-	Rate  uint32 `json:"rate" doc:"Packets per second"`
-	Burst uint32 `json:"burst" doc:"Packets, 0: the switch's default"`
-	Text  string `json:"text" doc:"The meter in the syntax of ovs-ofctl"`
+	ID      uint32  `json:"meter_id"`
+	Rate    uint32  `json:"rate" doc:"Packets per second"`
+	Burst   uint32  `json:"burst" doc:"Packets, 0: the switch's default"`
+	Text    string  `json:"text" doc:"The meter in the syntax of ovs-ofctl"`
+	Packets *uint64 `json:"packets" doc:"That came to it; null: the switch does not count"`
+	Dropped *uint64 `json:"dropped" doc:"Packets that exceeded its rate; null: the switch does not count"`
 }
 
 type switchOutput struct{ Body apps.SwitchStatus }
@@ -112,7 +118,7 @@ func (s *Server) listFlows(ctx context.Context, in *switchPath) (*listOutput[Flo
 }
 
 func (s *Server) listGroups(ctx context.Context, in *switchPath) (*listOutput[Group], error) {
-	groups, err := onSwitch(in, func(d flows.DPID) ([]flows.Group, error) { return s.eng.Groups(ctx, d) })
+	groups, err := onSwitch(in, func(d flows.DPID) ([]apps.GroupStatus, error) { return s.eng.Groups(ctx, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +130,19 @@ func (s *Server) listGroups(ctx context.Context, in *switchPath) (*listOutput[Gr
 }
 
 func (s *Server) listMeters(ctx context.Context, in *switchPath) (*listOutput[Meter], error) {
-	meters, err := onSwitch(in, func(d flows.DPID) ([]flows.Meter, error) { return s.eng.Meters(ctx, d) })
+	meters, err := onSwitch(in, func(d flows.DPID) ([]apps.MeterStatus, error) { return s.eng.Meters(ctx, d) })
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Meter, len(meters))
 	for i, m := range meters {
-		out[i] = Meter{m.ID, m.Rate, m.Burst, m.String()}
+		out[i] = Meter{ID: m.ID, Rate: m.Rate, Burst: m.Burst, Text: m.String()}
+		if m.Met != nil {
+			out[i].Packets = &m.Met.Packets
+		}
+		if m.Dropped != nil {
+			out[i].Dropped = &m.Dropped.Packets
+		}
 	}
 	return listOf(out), nil
 }
@@ -167,10 +179,16 @@ func flowOf(r *flows.InstalledRule) Flow {
 	return f
 }
 
-func groupOf(g *flows.Group) Group {
+func groupOf(g *apps.GroupStatus) Group {
 	out := Group{ID: g.ID, Type: g.Type.String(), Text: g.String(), Buckets: make([]Bucket, len(g.Buckets))}
+	if g.Total != nil {
+		out.Packets, out.Bytes = &g.Total.Packets, &g.Total.Bytes
+	}
 	for i, b := range g.Buckets {
-		out.Buckets[i] = Bucket{b.ID, b.Weight, string(flows.AppendActions(nil, b.Actions))}
+		out.Buckets[i] = Bucket{ID: b.ID, Weight: b.Weight, Actions: string(flows.AppendActions(nil, b.Actions))}
+		if g.Each != nil {
+			out.Buckets[i].Packets, out.Buckets[i].Bytes = &g.Each[i].Packets, &g.Each[i].Bytes
+		}
 	}
 	return out
 }

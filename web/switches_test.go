@@ -42,13 +42,14 @@ func TestSwitches(t *testing.T) {
 		t.Error(diff)
 	}
 	groups := c.do(200, "GET", one+"/groups", "")
-	wantBuckets := []any{map[string]any{"bucket_id": 256.0, "weight": 1.0, "actions": "output:2"}}
+	wantBuckets := []any{map[string]any{"bucket_id": 256.0, "weight": 1.0, "actions": "output:2", "packets": 8.0, "bytes": 80.0}}
 	if groups.at("items", 0, "group_id") != 7.0 || groups.at("items", 0, "type") != "select" ||
-		!cmp.Equal(groups.at("items", 0, "buckets"), any(wantBuckets)) {
+		groups.at("items", 0, "bytes") != 80.0 ||
+		groups.at("items", 1, "packets") != nil || !cmp.Equal(groups.at("items", 0, "buckets"), any(wantBuckets)) {
 		t.Errorf("groups: %s", groups.Body)
 	}
 	wantMeters := []any{map[string]any{"meter_id": 1.0, "rate": 100.0, "burst": 10.0,
-		"text": "meter=1 pktps burst bands=type=drop rate=100 burst_size=10"}}
+		"text": "meter=1 pktps burst bands=type=drop rate=100 burst_size=10", "packets": 30.0, "dropped": 3.0}}
 	if diff := cmp.Diff(wantMeters, c.do(200, "GET", one+"/meters", "").at("items")); diff != "" {
 		t.Error(diff)
 	}

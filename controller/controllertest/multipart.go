@@ -48,6 +48,19 @@ func (c *connection) multipart(h openflow.Header, msg []byte) []byte {
 		for _, id := range slices.Sorted(maps.Keys(s.tables.groups)) {
 			add(openflow.AppendGroupDesc(nil, v, s.tables.groups[id]))
 		}
+	case openflow.MultipartGroupStats: // every bucket has counted its id in packets, and ten times that in bytes
+		for _, id := range slices.Sorted(maps.Keys(s.tables.groups)) {
+			st := openflow.GroupStats{ID: id, Packets: uint64(id), Bytes: 10 * uint64(id)}
+			for _, b := range s.tables.groups[id].Buckets {
+				st.Buckets = append(st.Buckets, openflow.BucketStats{Packets: uint64(b.ID), Bytes: 10 * uint64(b.ID)})
+			}
+			add(openflow.AppendGroupStats(nil, v, st), nil)
+		}
+	case openflow.MultipartMeterStats: // a meter has met ten times what it dropped, which is its id
+		for _, id := range slices.Sorted(maps.Keys(s.tables.meters)) {
+			add(openflow.AppendMeterStats(nil, v, openflow.MeterStats{ID: id, Packets: 10 * uint64(id),
+				Bands: []openflow.BandStats{{Packets: uint64(id)}}}), nil)
+		}
 	case openflow.MultipartMeterConfig:
 		for _, id := range slices.Sorted(maps.Keys(s.tables.meters)) {
 			add(openflow.AppendMeterConfig(nil, v, s.tables.meters[id]), nil)
