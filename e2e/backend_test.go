@@ -18,14 +18,15 @@ type pool struct {
 	backends []*lab.Host
 }
 
-func newPool(t *testing.T) *pool {
+func newPool(t *testing.T, f family) *pool {
 	w := line(t, 2, "")
+	w.family = f
 	p := &pool{network: w, client: w.host("c1", 11, 1, 1)}
 	p.backends = []*lab.Host{w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1), w.host("b3", 3, 2, 2)}
 	serve(8080, p.backends...)
 	w.start()
 	for _, name := range []string{"tcp", "udp"} {
-		w.service(vip.Spec{Name: name, Address: address, Protocol: vip.Protocol(name), Port: "80", Scheduler: vip.RoundRobin}, 8080, p.backends...)
+		w.service(vip.Spec{Name: name, Address: w.family.vip, Protocol: vip.Protocol(name), Port: "80", Scheduler: vip.RoundRobin}, 8080, p.backends...)
 	}
 	return p
 }
@@ -35,7 +36,7 @@ func (p *pool) open(network string, n int) map[string][]*conn {
 	p.t.Helper()
 	all := map[string][]*conn{}
 	for range 2 * n {
-		c := p.dial(p.client, network, "", address+":80")
+		c := p.dial(p.client, network, "", p.family.web(80))
 		name := p.who(c)
 		all[name] = append(all[name], c)
 	}
@@ -83,9 +84,9 @@ func (p *pool) reset(when string, list []*conn) {
 // A backend whose cable is pulled takes its own connections with it, which the client is told, and no others. It serves again
 // when it is back.
 func TestBackendLost(t *testing.T) {
-	for _, lost := range []string{"b1", "b2"} { // on the client's switch, on another
+	for lost, f := range map[string]family{"b1": ipv4, "b2": ipv4, "b3": ipv6} { // on the client's switch, on another
 		t.Run(lost, func(t *testing.T) {
-			p := newPool(t)
+			p := newPool(t, f)
 			tcp, udp := p.open("tcp", 3), p.open("udp", 3)
 			p.cables[lost].Cut()
 			for _, name := range []string{"tcp", "udp"} {
@@ -120,7 +121,7 @@ func TestBackendLost(t *testing.T) {
 
 // A backend that is drained keeps its connections and gets no new ones; one that is removed ends them.
 func TestBackendDrainedAndRemoved(t *testing.T) {
-	p := newPool(t)
+	p := newPool(t, ipv4)
 	tcp, udp := p.open("tcp", 3), p.open("udp", 3)
 	for _, how := range []map[string]any{{"admin": "draining"}, {"admin": "enabled", "weight": 0}} {
 		p.change(http.MethodPatch, "tcp/backends/b2", how)
@@ -166,7 +167,7 @@ func TestBackendDrainedAndRemoved(t *testing.T) {
 
 // A whole VIP that is deleted ends its connections and leaves no rule behind, and another of its name is a new one.
 func TestVIPDeleted(t *testing.T) {
-	p := newPool(t)
+	p := newPool(t, ipv4)
 	tcp, udp := p.open("tcp", 3), p.open("udp", 3)
 	before := len(desired(p.sw(1)))
 	p.change(http.MethodDelete, "tcp", nil)

@@ -13,19 +13,20 @@ import (
 
 // A backend that calls its own VIP is served, by itself or by another. By itself it is called as by the VIP.
 func TestHairpin(t *testing.T) {
-	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
-		t.Run(version, func(t *testing.T) {
-			w := line(t, 2, version)
+	for _, way := range ways {
+		t.Run(way.version+" "+way.name, func(t *testing.T) {
+			w := line(t, 2, way.version)
+			w.family = way.family
 			b1, b2, b3 := w.host("b1", 1, 1, 1), w.host("b2", 2, 1, 2), w.host("b3", 3, 2, 1)
 			serve(8080, b1, b2, b3)
 			w.start()
 			for _, network := range []string{"tcp", "udp"} {
-				w.service(vip.Spec{Name: network, Address: address, Protocol: vip.Protocol(network), Port: "80",
+				w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80",
 					Scheduler: vip.RoundRobin}, 8080, b1, b2, b3)
 				by := map[string]bool{}
 				var all []*conn
 				for range 6 {
-					c := w.dial(b1, network, "", address+":80")
+					c := w.dial(b1, network, "", way.web(80))
 					all = append(all, c)
 					who, seen, err := c.ask("hello")
 					if err != nil {
@@ -34,7 +35,7 @@ func TestHairpin(t *testing.T) {
 					by[who] = true
 					want := c.LocalAddr().String()
 					if who == "b1" {
-						want = strings.Replace(want, b1.IP(), address, 1)
+						want = strings.Replace(want, b1.IP(), way.vip, 1)
 					}
 					if seen != want {
 						t.Errorf("%s: %s sees %s, want %s", network, who, seen, want)

@@ -20,6 +20,7 @@ type network struct {
 	*api
 	t        *testing.T
 	ctx      context.Context
+	family   family
 	ctl      *controller
 	switches []*lab.Switch
 	cables   map[string]*lab.Link // of hosts, by name; between switches "s1-s2"
@@ -30,7 +31,7 @@ func newNetwork(t *testing.T, n int, version string, flags ...string) *network {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	w := &network{Lab: lab.New(t), t: t, ctx: ctx, cables: map[string]*lab.Link{}}
+	w := &network{Lab: lab.New(t), t: t, ctx: ctx, family: ipv4, cables: map[string]*lab.Link{}}
 	var opts []lab.SwitchOption
 	if version != "" {
 		opts = append(opts, lab.Protocols(version))
@@ -65,9 +66,9 @@ func (w *network) sw(i int) *lab.Switch { return w.switches[i-1] }
 // dpid is the API's name of a switch.
 func dpid(s *lab.Switch) string { return fmt.Sprintf("%016x", s.DPID()) }
 
-// host makes a host 10.0.0.LAST at a switch's port.
+// host makes a host at a switch's port, whose address ends with a number: 10.0.0.LAST.
 func (w *network) host(name string, last, sw, port int) *lab.Host {
-	h := w.Host(name, fmt.Sprintf("10.0.0.%d/24", last))
+	h := w.Host(name, fmt.Sprintf(w.family.hosts, last))
 	w.cables[name] = w.Link(h, 0, w.sw(sw), port)
 	return h
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"syscall"
@@ -23,19 +24,21 @@ func (w *network) refused(why string, err error) {
 
 // What nobody serves at a VIP's address is refused at once, as a host does.
 func TestRefused(t *testing.T) {
-	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
-		t.Run(version, func(t *testing.T) {
-			w := line(t, 2, version)
+	for _, way := range ways {
+		t.Run(way.version+" "+way.name, func(t *testing.T) {
+			w := line(t, 2, way.version)
+			w.family = way.family
 			client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1)
 			serve(8080, backend)
 			w.start()
+			absent := strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf(way.hosts, 250), "/24"), "/64")
 			for _, name := range []string{"tcp", "udp"} {
 				p := vip.Protocol(name)
-				w.service(vip.Spec{Name: name, Address: address, Protocol: p, Port: "80"}, 8080, backend)
-				w.declare(vip.Spec{Name: name + "-empty", Address: address, Protocol: p, Port: "81"})
-				w.declare(vip.Spec{Name: name + "-unknown", Address: address, Protocol: p, Port: "82",
-					Backends: []vip.BackendSpec{{Name: "b", Address: "10.0.0.250"}}})
-				w.declare(vip.Spec{Name: name + "-disabled", Address: address, Protocol: p, Port: "83",
+				w.service(vip.Spec{Name: name, Address: way.vip, Protocol: p, Port: "80"}, 8080, backend)
+				w.declare(vip.Spec{Name: name + "-empty", Address: way.vip, Protocol: p, Port: "81"})
+				w.declare(vip.Spec{Name: name + "-unknown", Address: way.vip, Protocol: p, Port: "82",
+					Backends: []vip.BackendSpec{{Name: "b", Address: absent}}})
+				w.declare(vip.Spec{Name: name + "-disabled", Address: way.vip, Protocol: p, Port: "83",
 					Backends: []vip.BackendSpec{{Name: "b", Address: backend.IP(), Port: 8080, Admin: vip.Disabled}}})
 			}
 			tcp := func(why, to string) {
@@ -49,25 +52,24 @@ func TestRefused(t *testing.T) {
 				_, _, err := c.ask("hello")
 				w.refused("UDP, "+why, err)
 			}
-			for why, to := range map[string]string{"closed port": ":79", "no backends": ":81", "backend not known": ":82",
-				"backend disabled": ":83"} {
-				tcp(why, address+to)
-				udp(why, address+to)
+			for why, to := range map[string]int{"closed port": 79, "no backends": 81, "backend not known": 82, "backend disabled": 83} {
+				tcp(why, way.web(to))
+				udp(why, way.web(to))
 			}
 			w.cables["b1"].Cut()
 			for _, name := range []string{"tcp", "udp"} {
 				w.awaitState(name, "b1", vip.StateDown)
 			}
-			tcp("backend down", address+":80")
-			udp("backend down", address+":80")
+			tcp("backend down", way.web(80))
+			udp("backend down", way.web(80))
 			w.cables["b1"].Restore()
 			for _, name := range []string{"tcp", "udp"} {
 				w.awaitState(name, "b1", vip.StateUp)
-				w.who(w.dial(client, name, "", address+":80"))
+				w.who(w.dial(client, name, "", way.web(80)))
 			}
 			w.change(http.MethodDelete, "tcp", nil)
-			tcp("VIP deleted", address+":80")
-			w.who(w.dial(client, "udp", "", address+":80"))
+			tcp("VIP deleted", way.web(80))
+			w.who(w.dial(client, "udp", "", way.web(80)))
 		})
 	}
 }

@@ -73,17 +73,18 @@ func (d dump) sameAs(t *testing.T, name string, before dump) {
 
 // A controller that is killed takes no connection with it. The next one adopts them all and changes nothing.
 func TestControllerKilled(t *testing.T) {
-	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
-		t.Run(version, func(t *testing.T) {
-			w := line(t, 2, version)
+	for _, way := range ways {
+		t.Run(way.version+" "+way.name, func(t *testing.T) {
+			w := line(t, 2, way.version)
+			w.family = way.family
 			client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 3)
 			serve(8080, b1, b2)
 			w.start()
-			web := vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Scheduler: vip.RoundRobin}
+			web := vip.Spec{Name: "web", Address: way.vip, Protocol: vip.TCP, Port: "80", Scheduler: vip.RoundRobin}
 			w.service(web, 8080, b1, b2)
 			held := map[*conn]string{}
 			for range 20 {
-				c := w.dial(client, "tcp", "", address+":80")
+				c := w.dial(client, "tcp", "", way.web(80))
 				held[c] = w.who(c)
 			}
 			quiet(w)
@@ -126,7 +127,7 @@ func TestControllerKilled(t *testing.T) {
 
 			perBackend := map[string]int{}
 			for range 4 {
-				perBackend[w.who(w.dial(client, "tcp", "", address+":80"))]++
+				perBackend[w.who(w.dial(client, "tcp", "", way.web(80)))]++
 			}
 			if perBackend["b1"] != 2 || perBackend["b2"] != 2 {
 				t.Errorf("new connections went to %v", perBackend)

@@ -20,7 +20,7 @@ const answerLimit = 15 * time.Second
 
 // serveTCP answers each line that comes to a host's port with "HOST CLIENT LINE", where CLIENT is the address that it sees.
 func serveTCP(h *lab.Host, port int) {
-	l := h.Listen("tcp", fmt.Sprintf("%s:%d", h.IP(), port))
+	l := h.Listen("tcp", at(h.IP(), port))
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -42,7 +42,7 @@ func serveTCP(h *lab.Host, port int) {
 
 // serveUDP does the same for datagrams.
 func serveUDP(h *lab.Host, port int) {
-	c := h.ListenPacket("udp", fmt.Sprintf("%s:%d", h.IP(), port))
+	c := h.ListenPacket("udp", at(h.IP(), port))
 	go func() {
 		buf := make([]byte, 1<<16)
 		for {
@@ -152,7 +152,7 @@ func (s *sink) count() int {
 
 // drain receives datagrams and answers none.
 func drain(h *lab.Host, port int) *sink {
-	c, s := h.ListenPacket("udp", fmt.Sprintf("%s:%d", h.IP(), port)), &sink{}
+	c, s := h.ListenPacket("udp", at(h.IP(), port)), &sink{}
 	go func() {
 		buf := make([]byte, 1<<16)
 		for {

@@ -202,6 +202,9 @@ func (h *Host) plugged(int) error {
 		argv := []string{"ip", "address", "add", a.String(), "dev", "eth0"}
 		if a.Addr().Is6() {
 			argv = append(argv, "nodad") // nobody else has it; detection only delays
+			if err := h.ns.keepAddresses("eth0"); err != nil {
+				return err
+			}
 		}
 		if _, err := run(h.ns.command(argv...)); err != nil {
 			return err

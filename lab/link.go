@@ -38,7 +38,7 @@ func (l *Lab) Link(a Node, portA int, b Node, portB int) *Link {
 }
 
 // Cut takes the cable away: the host's end goes down (a's, between switches),
-// so that the other end loses its carrier. A host keeps its IPv4 addresses.
+// so that the other end loses its carrier. A host keeps its addresses.
 func (k *Link) Cut() {
 	k.lab.t.Helper()
 	k.set("down")

@@ -98,6 +98,13 @@ func (n namespace) silenceIPv6() error {
 	})
 }
 
+// keepAddresses has an interface keep its IPv6 addresses while it is down, as it does those of IPv4.
+func (n namespace) keepAddresses(ifname string) error {
+	return n.do(func() error {
+		return os.WriteFile(filepath.Join("/proc/sys/net/ipv6/conf", ifname, "keep_addr_on_down"), []byte("1"), 0o644)
+	})
+}
+
 // up turns all offloads of an interface off, then the interface on. With
 // checksum or segmentation offload TCP through the userspace datapath stalls.
 func (n namespace) up(ifname string) error {
