@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"crypto/tls"
 	"io"
 	"slices"
 	"time"
@@ -11,8 +12,10 @@ import (
 
 // Config of a [Controller]. What is zero gets the default named.
 type Config struct {
-	// Listen names sockets: "HOST:PORT", "tcp:HOST:PORT" or "unix:PATH".
+	// Listen names sockets: "HOST:PORT", "tcp:HOST:PORT", "ssl:HOST:PORT" or "unix:PATH".
 	Listen []string
+	// TLS is how sessions at ssl: sockets are secured, which need it. To know a switch it must ask for client certificates.
+	TLS *tls.Config
 	// Versions to offer; default 1.5 and 1.3.
 	Versions []openflow.Version
 
@@ -22,7 +25,7 @@ type Config struct {
 	// deleted; default: none.
 	OwnGroup, OwnMeter func(id uint32) bool
 
-	HelloTimeout    time.Duration // for the peer's hello; default 5 s
+	HelloTimeout    time.Duration // for the peer's hello, and for TLS before it; default 5 s
 	EchoInterval    time.Duration // between echo requests; default 5 s
 	EchoTimeout     time.Duration // for their replies; default 10 s
 	TakeoverTimeout time.Duration // for the older of two sessions to show life; default 2 s
@@ -39,7 +42,8 @@ type Config struct {
 	WriteMax    int // bytes that may wait for the peer to read; default 32 MiB
 	ReadMax     int // bytes of one reply in pieces; default 256 MiB
 	AskMax      int // rules asked for at a time (Switch.AskRule); default 16,384
-	MaxSessions int // connections at a time; default 1,024
+	MaxSessions int // switches at a time; default 1,024
+	MaxWaiting  int // connections at a time that have not said which switch they are; default 1,024
 
 	Log logrus.FieldLogger // default: nothing is logged
 }
@@ -75,7 +79,7 @@ func (c Config) withDefaults() Config {
 		def int
 	}{
 		{&c.BundleMax, 5000}, {&c.BundleBytes, 4 << 20}, {&c.WriteMax, 32 << 20}, {&c.ReadMax, 256 << 20},
-		{&c.AskMax, 16384}, {&c.MaxSessions, 1024},
+		{&c.AskMax, 16384}, {&c.MaxSessions, 1024}, {&c.MaxWaiting, 1024},
 	} {
 		if *d.v <= 0 {
 			*d.v = d.def

@@ -18,6 +18,9 @@ type Controller struct {
 	h   Handler
 
 	listening chan struct{} // closed when all sockets are open
+	gate      gate
+	chatter   chatter
+	endings   endings
 
 	mu       sync.Mutex
 	switches map[flows.DPID]*Switch // claimed, from the features reply to the end
@@ -27,7 +30,8 @@ type Controller struct {
 // New returns a controller that reports to h. It does nothing until Run.
 func New(cfg Config, h Handler) *Controller {
 	cfg = cfg.withDefaults()
-	return &Controller{cfg: &cfg, h: h, listening: make(chan struct{}), switches: map[flows.DPID]*Switch{}}
+	return &Controller{cfg: &cfg, h: h, listening: make(chan struct{}), gate: gate{max: cfg.MaxWaiting}, chatter: chatter{log: cfg.Log},
+		switches: map[flows.DPID]*Switch{}}
 }
 
 // Serve runs one session over conn, which it closes, and returns why it ended: an error wrapping context.Canceled after
@@ -100,13 +104,17 @@ func (c *Controller) DeleteWhere(d flows.DPID, f openflow.FlowFilter) bool {
 func (c *Controller) claim(sw *Switch) error {
 	for {
 		c.mu.Lock()
-		old := c.switches[sw.info.DPID]
-		if old == nil {
+		old, n := c.switches[sw.info.DPID], len(c.switches)
+		if old == nil && n < c.cfg.MaxSessions {
 			c.switches[sw.info.DPID] = sw
 			c.mu.Unlock()
+			c.gate.leave(sw)
 			return nil
 		}
 		c.mu.Unlock()
+		if old == nil {
+			return fmt.Errorf("switch %s: %w: there are %d", sw.info.DPID, ErrFull, n)
+		}
 		if err := old.alive(); err == nil {
 			return fmt.Errorf("%w: %s from %s", ErrDuplicate, sw.info.DPID, old.info.Remote)
 		}

@@ -17,6 +17,9 @@ var (
 	ErrStalled   = errors.New("the switch does not read what is sent")
 	ErrSilent    = errors.New("the switch does not answer echo requests")
 	ErrProtocol  = errors.New("not OpenFlow")
+	ErrTLS       = errors.New("no TLS session")
+	ErrCrowded   = errors.New("too many connections that do not say which switch they are")
+	ErrFull      = errors.New("too many switches")
 )
 
 // ErrNoAnswer means that a switch has not answered a request in time.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	}()
 	for _, where := range c.cfg.Listen {
-		l, err := listen(ctx, where)
+		l, err := c.listen(ctx, where)
 		if err != nil {
 			return fmt.Errorf("listen on %q: %w", where, err)
 		}
@@ -37,7 +38,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	close(c.listening)
 
 	var group sync.WaitGroup
-	slots := make(chan struct{}, c.cfg.MaxSessions)
+	slots := make(chan struct{}, c.cfg.MaxSessions+2*c.cfg.MaxWaiting) // with those that are on their way out
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		group.Go(func() { failed <- c.accept(sessions, l, slots, &group) })
@@ -82,10 +83,9 @@ func (c *Controller) accept(ctx context.Context, l net.Listener, slots chan stru
 		pause = 5 * time.Millisecond
 		select {
 		case slots <- struct{}{}:
-		default:
-			c.cfg.Log.WithField("remote", remote(conn)).Errorf("connection refused: there are %d already", cap(slots))
+		case <-ctx.Done():
 			_ = conn.Close()
-			continue
+			return nil
 		}
 		group.Go(func() {
 			defer func() { <-slots }()
@@ -95,10 +95,17 @@ func (c *Controller) accept(ctx context.Context, l net.Listener, slots chan stru
 }
 
 // listen opens one socket.
-func listen(ctx context.Context, where string) (net.Listener, error) {
+func (c *Controller) listen(ctx context.Context, where string) (net.Listener, error) {
 	network, address := "tcp", where
-	if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "tcp" || scheme == "unix") {
+	if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "tcp" || scheme == "unix" || scheme == "ssl") {
 		network, address = scheme, rest
+	}
+	secure := network == "ssl"
+	if secure {
+		network = "tcp"
+	}
+	if secure && c.cfg.TLS == nil {
+		return nil, errors.New("no certificate for TLS")
 	}
 	var err error
 	if network == "unix" {
@@ -110,7 +117,11 @@ func listen(ctx context.Context, where string) (net.Listener, error) {
 		return nil, err
 	}
 	var config net.ListenConfig
-	return config.Listen(ctx, network, address)
+	l, err := config.Listen(ctx, network, address)
+	if err == nil && secure {
+		l = tls.NewListener(l, c.cfg.TLS)
+	}
+	return l, err
 }
 
 // clearSocket removes a Unix socket that nobody listens on any more, as a killed process leaves it.

@@ -3,7 +3,6 @@ package controller_test
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/controller/controllertest"
@@ -165,14 +163,15 @@ func TestMaxSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until(t, "connected")
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
+	second := controllertest.NewSwitch(2)
+	if err := second.Dial(t.Context(), "tcp", address); err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("the second connection: %v", err)
+	if err := second.Await(t.Context(), func() bool { return second.Connected() == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.ctl.Endings()["too many switches"]; n != 1 {
+		t.Errorf("%v", r.ctl.Endings())
 	}
 	fake.Disconnect()
 	r.until(t, "disconnected")

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +23,23 @@ func (sw *Switch) serve(ctx context.Context) error {
 	defer close(sw.gone)
 	stop := context.AfterFunc(ctx, func() { sw.end(context.Cause(ctx)) })
 	defer stop()
+	sw.c.gate.enter(sw)
+	defer sw.c.gate.leave(sw)
 	var rest sync.WaitGroup
-	rest.Go(func() { sw.w.run(sw.done) })
-	conns, err := sw.handshake()
+	var conns []flows.InstalledRule
+	err := sw.secure(ctx)
+	if err == nil {
+		rest.Go(func() { sw.w.run(sw.done) })
+		conns, err = sw.handshake()
+	} else {
+		_ = sw.conn.Close()
+	}
 	connected := err == nil
 	if connected {
-		sw.log().WithFields(logrus.Fields{"openflow": sw.info.Version, "nicira": sw.info.Nicira, "ports": len(sw.ports),
-			"software": sw.info.Desc.Software}).Info("switch connected")
+		if sw.mayLog() {
+			sw.log().WithFields(logrus.Fields{"openflow": sw.info.Version, "nicira": sw.info.Nicira, "ports": len(sw.ports),
+				"software": sw.info.Desc.Software}).Info("switch connected")
+		}
 		sw.ready.Store(true)
 		sw.c.h.Connected(sw, conns)
 		rest.Go(sw.keepAlive)
@@ -49,16 +60,54 @@ func (sw *Switch) serve(ctx context.Context) error {
 	if sw.claimed {
 		sw.c.release(sw)
 	}
-	if ctx.Err() == nil {
-		sw.log().WithError(err).Warn("session ended")
-	} else {
+	switch {
+	case ctx.Err() != nil:
 		sw.log().Info("session ended")
+		return err
+	case sw.mayLog():
+		sw.log().WithError(err).Warn("session ended")
 	}
+	sw.c.endings.add(err)
 	return err
+}
+
+// secure shakes hands by TLS if the session is one of an ssl: socket.
+func (sw *Switch) secure(ctx context.Context) error {
+	conn, ok := sw.conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	limit := sw.c.cfg.HelloTimeout
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := conn.HandshakeContext(ctx)
+	switch {
+	case sw.reason() != nil:
+		return sw.reason()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", ErrTLS, timeoutError("its handshake", limit))
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrTLS, err)
+	}
+	if certs := conn.ConnectionState().PeerCertificates; len(certs) > 0 {
+		sw.info.Certificate = certs[0].Subject.String()
+	}
+	return nil
+}
+
+// mayLog reports whether there is still room in the log for what the peer causes.
+func (sw *Switch) mayLog() bool {
+	if sw.claimed {
+		return sw.c.chatter.pass("switch " + sw.info.DPID.String())
+	}
+	return sw.c.chatter.pass(sw.peer())
 }
 
 func (sw *Switch) log() logrus.FieldLogger {
 	l := sw.c.cfg.Log.WithField("remote", sw.info.Remote)
+	if sw.info.Certificate != "" {
+		l = l.WithField("certificate", sw.info.Certificate)
+	}
 	if sw.claimed {
 		l = l.WithField("dpid", sw.info.DPID)
 	}

@@ -152,6 +152,16 @@ func (sw *Switch) AskRule(r *flows.Rule) {
 
 func askText(r *flows.Rule) string { return "statistics of " + r.String() }
 
+// Forget asks the switch to forget tracked connections.
+func (sw *Switch) Forget(f *openflow.CTFlush) {
+	b, xid := sw.w.take()
+	b, err := openflow.AppendCTFlush(b, sw.info.Version, xid, f)
+	sw.w.put(b)
+	if err != nil {
+		sw.c.h.Refused(sw, "conntrack flush", err)
+	}
+}
+
 // Flush lets the writer begin now, though the reader may be at work.
 func (sw *Switch) Flush() { sw.w.signal() }
 

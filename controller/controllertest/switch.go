@@ -106,6 +106,9 @@ func (s *Switch) Dial(ctx context.Context, network, address string) error {
 	return err
 }
 
+// Use takes a connection to a controller that somebody else has made, such as one with TLS.
+func (s *Switch) Use(conn net.Conn) { s.serve(conn) }
+
 // Disconnect closes all connections. The state stays.
 func (s *Switch) Disconnect() {
 	s.mu.Lock()
