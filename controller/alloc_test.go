@@ -63,7 +63,7 @@ func rounds(t testing.TB, h *harness, packets int) func() {
 func TestPacketInAllocatesNothing(t *testing.T) {
 	const packets = 1000
 	round := rounds(t, start(t, controller.Config{}), packets)
-	for range 100 {
+	for range 30 {
 		round() // buffers grow
 	}
 	if n := testing.AllocsPerRun(50, round); n > packets/20 { // those of the test itself are not per packet

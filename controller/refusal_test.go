@@ -160,6 +160,7 @@ func TestRefusedWithoutAsking(t *testing.T) {
 	for _, c := range []struct{ name, a, b, want string }{
 		{"a meter without a rate", "", "", "rate 0"},
 		{"two things in one place", cD + "priority=5,ip actions=drop\n" + cD + "priority=5,ip actions=output:1", "", "its identity is taken: a wants"},
+		{"the same thing as another owner", cD + "priority=4,ip actions=drop", cD + "priority=4,ip actions=drop", ""},
 		{"another owner's place", cD + "priority=4,ip actions=output:1", cD + "priority=4,ip actions=drop", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
