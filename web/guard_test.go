@@ -153,7 +153,7 @@ func TestSecurityHeaders(t *testing.T) {
 
 func TestUnknownPaths(t *testing.T) {
 	c := withWeb(t)
-	for _, path := range []string{"/", "/api", "/api/v1", "/api/v2/vips", "/api/v1/vips/", "/docs", "/schemas/VIP.json", "/api/v1/docs",
+	for _, path := range []string{"/api", "/api/v1", "/api/v2/vips", "/api/v1/vips/", "/docs", "/schemas/VIP.json", "/api/v1/docs",
 		"/api/v1/vips/web/none"} {
 		c.do(404, "GET", path, "")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	stdlog "log"
 	"net"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
+
+	"github.com/evenflow/evenflow/web/dashboard"
 )
 
 // limits are the times that a request may take. One that waits (?wait=) and an event stream set their own.
@@ -41,6 +44,7 @@ type Config struct {
 	Version      string               // of Evenflow, for the API's document and the metrics
 	Log          logrus.FieldLogger   // nil: nothing is logged
 	Registry     *prometheus.Registry // nil: one of its own
+	Dashboard    fs.FS                // nil: the one in the binary
 }
 
 // Server serves the API. It runs once.
@@ -51,6 +55,7 @@ type Server struct {
 	limits  limits
 	bodies  bodies
 	handler http.Handler
+	doc     []byte        // OpenAPI
 	streams atomic.Int32  // event streams under way
 	tick    time.Duration // of live streams
 
@@ -88,6 +93,15 @@ func newServer(cfg Config, eng Engine, lim limits) (*Server, error) {
 	return s, nil
 }
 
+// Document is the OpenAPI document that a server of this version serves.
+func Document(version string) ([]byte, error) {
+	s, err := New(Config{Listen: "127.0.0.1:0", Version: version}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.doc, nil
+}
+
 // routes builds the handler.
 func (s *Server) routes() error {
 	gin.SetMode(gin.ReleaseMode) // or gin prints its routes
@@ -105,6 +119,13 @@ func (s *Server) routes() error {
 	})
 	s.registerHealth(g)
 	if err := s.registerMetrics(g, s.cfg.Registry, s.cfg.Version); err != nil {
+		return err
+	}
+	files := s.cfg.Dashboard
+	if files == nil {
+		files = dashboard.Files()
+	}
+	if err := s.registerPage(g, files); err != nil {
 		return err
 	}
 	group := g.Group(base)
@@ -125,6 +146,7 @@ func (s *Server) routes() error {
 	if err != nil {
 		return fmt.Errorf("OpenAPI document: %w", err)
 	}
+	s.doc = doc
 	group.GET("/openapi.json", func(c *gin.Context) { c.Data(http.StatusOK, "application/openapi+json", doc) })
 	s.handler = g
 	return nil

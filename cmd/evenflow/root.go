@@ -25,7 +25,7 @@ func newRoot(t *terminal) *cobra.Command {
 	root.SetErr(t.err)
 	serve, _ := serveCommand(t)
 	root.AddCommand(serve, applyCommand(t), getCommand(t), vipCommand(t), backendCommand(t), statusCommand(t),
-		backupCommand(t), restoreCommand(t), versionCommand(t))
+		backupCommand(t), restoreCommand(t), openapiCommand(t), versionCommand(t))
 	return root
 }
 
