@@ -44,8 +44,9 @@ func (o Owner) String() string {
 // SwitchInfo is what an app must know of a connected switch.
 type SwitchInfo struct {
 	DPID   flows.DPID
-	Nicira bool // understands Nicira's extensions (resubmit, registers, fin_timeout)
-	OF15   bool // an OpenFlow 1.5 session: copy_field, stable bucket ids
+	Nicira bool   // understands Nicira's extensions (resubmit, registers, fin_timeout)
+	OF15   bool   // an OpenFlow 1.5 session: copy_field, stable bucket ids
+	Zone   uint16 // conntrack zone for NAT at the client's edge, the switch's alone; 0: none could be given
 }
 
 // View is everything that apps see, immutable: the topology, the switches that are connected, the VIPs and the routers.
@@ -56,20 +57,24 @@ type View struct {
 	Routers  []Router // set before the view is shown to anybody
 	byID     map[vip.ID]*VIP
 	byAddr   map[netip.Addr][]*VIP
+	served   *servedIndex
+	all      map[flows.DPID]SwitchInfo // Switches before Only
 }
 
 // VIP is a declared VIP with the present state of its backends.
 type VIP struct {
 	*vip.VIP
 	Backends []Backend
+	Hairpin  uint16 // conntrack zone for backends that are given their own connections; 0: the mode needs none
 }
 
 // Backend is a backend with its present state. Host is nil while its address has not been heard.
 type Backend struct {
 	*vip.Backend
-	Host   *topo.Host
-	State  vip.State
-	Reason string
+	Host     *topo.Host
+	State    vip.State
+	Reason   string
+	Endpoint uint32 // the ct_mark of its connections, never 0 or MarkDirect in modes that use conntrack, 0 in others
 }
 
 // TargetPort is the port that the backend listens on for a packet to the VIP's port.
@@ -82,7 +87,8 @@ func (b *Backend) TargetPort(vipPort uint16) uint16 {
 
 // NewView indexes a view. The VIPs must be sorted by id.
 func NewView(t *topo.Snapshot, switches map[flows.DPID]SwitchInfo, vips []*VIP) *View {
-	v := &View{Topo: t, Switches: switches, VIPs: vips, byID: make(map[vip.ID]*VIP, len(vips)), byAddr: make(map[netip.Addr][]*VIP)}
+	v := &View{Topo: t, Switches: switches, VIPs: vips, byID: make(map[vip.ID]*VIP, len(vips)), byAddr: make(map[netip.Addr][]*VIP),
+		served: &servedIndex{}, all: switches}
 	for _, x := range vips {
 		v.byID[x.ID] = x
 		v.byAddr[x.Address] = append(v.byAddr[x.Address], x)

@@ -14,11 +14,16 @@ const (
 	TableNeighbour = 10 // ARP and ND answered in the switch
 	TableNeighbor2 = 11 // second step of the ND answer
 	TableReply     = 20 // from backends of this switch: un-NAT, hairpin; what is routed loses one of its TTL
+	TableHairpin   = 21 // mode group: an answer of a backend to itself has its own address again, but not the VIP's
+	TableHairback  = 22 // and now that too
 	TableRoute     = 25 // answers of backends that have a router of ours as next hop: to their client's MAC, or its gateway's
 	TableVIP       = 30 // VIP address, protocol and port to its mode
 	TableSelect    = 40 // mode nat: the connection's forward rule
+	TableGroup     = 41 // mode group: a tracked packet to its backend, or a new one to the VIP's group
+	TableCommit    = 42 // mode group: the choice in RegEndpoint is committed to conntrack
 	TableForward   = 60 // eth_dst to an output port
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
+	TableUnNAT     = 71 // mode group: an answer that conntrack has given the VIP's address
 	TableOutput    = 80 // out of the port in reg0
 )
 
@@ -27,6 +32,23 @@ const GroupCopy = 1
 
 // RegOutput holds the output port from TableForward on; flows.PortFlood stands for all edge ports.
 const RegOutput = flows.Reg0
+
+// RegEndpoint holds the endpoint that a group has chosen, before TableForward.
+const RegEndpoint = flows.Reg0
+
+// Groups of VIPs: the kind in the upper 8 bits, the VIP's id in the lower 16.
+const groupOfVIP = 1 << 24
+
+// GroupOfVIP is the group that chooses among the backends of a VIP of mode group.
+func GroupOfVIP(id vip.ID) uint32 { return groupOfVIP | uint32(id) }
+
+// OwnGroup reports whether a group id is one of ours.
+func OwnGroup(id uint32) bool {
+	return id == GroupCopy || id >= groupOfVIP && id <= groupOfVIP|vip.MaxID
+}
+
+// MarkDirect is the ct_mark of connections past the VIPs to a port that serves one: no endpoint has this id.
+const MarkDirect uint32 = 0xffffffff
 
 // RegIgnored is written and never read: a field copied to it is one that Open vSwitch's cache distinguishes.
 const RegIgnored = flows.Reg1
@@ -82,9 +104,10 @@ type Class uint8
 
 // Classes.
 const (
-	ClassBase Class = 1
-	ClassARP  Class = 2
-	ClassNAT  Class = 3
+	ClassBase  Class = 1
+	ClassARP   Class = 2
+	ClassNAT   Class = 3
+	ClassGroup Class = 4
 )
 
 // Cookie composes a rule's cookie. id is the VIP's id, or 0 for what no VIP owns.

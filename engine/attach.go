@@ -28,6 +28,7 @@ func (e *Engine) Connected(sw *controller.Switch, conns []flows.InstalledRule) {
 	}
 	e.post(func() {
 		e.switches[s.dpid] = s
+		e.edgeZone(s.dpid)
 		a := newArrival(sw.Found(), len(e.topo.Snapshot().Ports(s.dpid)) > 0)
 		e.topo.SwitchUp(e.cfg.Now(), s.dpid, ports)
 		e.status.attached(s.dpid, e.cfg.Now(), a)
@@ -78,6 +79,7 @@ func (e *Engine) Disconnected(sw *controller.Switch, err error) {
 			return // a newer session has taken over
 		}
 		delete(e.switches, d)
+		e.owed.drop(d)
 		e.topo.SwitchDown(e.cfg.Now(), d)
 		e.status.detached(d, e.cfg.Now(), reason)
 		e.stats.Pause(d)
@@ -143,6 +145,9 @@ func (e *Engine) Applied(d flows.DPID, o controller.Owner, version uint64, err e
 		return
 	}
 	ready, failed := e.status.applied(d, owner, version, err)
+	if err == nil {
+		e.settleDebts(d, owner, version)
+	}
 	if ready {
 		e.tell("switch", d.String(), "ready: holds its desired state")
 	}

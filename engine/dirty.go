@@ -2,7 +2,9 @@ package engine
 
 import (
 	"bytes"
+	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -49,6 +51,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 			out = append(out, hostOwner(h))
 		}
 	}
+	out = appendReached(out, old, v)
 	if old.Topo == v.Topo {
 		return out
 	}
@@ -63,6 +66,24 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		out = append(out, apps.Owner{Kind: apps.OwnerBase})
 	}
 	return appendHosts(out, old.Topo.Hosts(), v.Topo.Hosts(), rewired)
+}
+
+// appendReached adds unchanged VIPs of which a backend that is down is known to be dead now, or not any more, since the session
+// with its switch has begun or ended.
+func appendReached(out []apps.Owner, old, v *apps.View) []apps.Owner {
+	same := func(a, b apps.SwitchInfo) bool { return a.DPID == b.DPID }
+	if maps.EqualFunc(old.Switches, v.Switches, same) {
+		return out
+	}
+	for _, x := range v.VIPs {
+		if old.VIP(x.ID) != x {
+			continue
+		}
+		if slices.ContainsFunc(x.Backends, func(b apps.Backend) bool { return old.Keeps(&b) != v.Keeps(&b) }) {
+			out = append(out, vipOwner(x.VIP))
+		}
+	}
+	return out
 }
 
 // appendBackends adds the hosts of VIPs' backends that are not in noted yet.

@@ -61,6 +61,7 @@ type Engine struct {
 	status   *status
 	stats    *controller.Stats
 	drops    *dropCounts
+	owed     owed
 
 	// The loop's own.
 	model    *model
@@ -96,6 +97,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Controller.Kind = ruleKind
 	cfg.Controller.Log = cfg.Log
 	cfg.Controller.OwnMeter = apps.OwnMeter
+	cfg.Controller.OwnGroup = apps.OwnGroup
 	cfg.Controller.AuditCookie, cfg.Controller.AuditMask = apps.DesiredCookies()
 	e.ctl = controller.New(cfg.Controller, e)
 	var err error

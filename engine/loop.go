@@ -97,6 +97,6 @@ func (e *Engine) settle() {
 			}
 		}
 	}
-	e.push(v, dirtyOwners(old, v, e.settled.deleted))
+	e.push(old, v, dirtyOwners(old, v, e.settled.deleted))
 	e.settled = settled{topo: v.Topo, attached: map[flows.DPID]bool{}}
 }

@@ -12,10 +12,11 @@ import (
 type model struct {
 	vips   map[vip.ID]*vip.VIP
 	byName map[string]*vip.VIP
+	tracked
 }
 
 func newModel() *model {
-	return &model{vips: map[vip.ID]*vip.VIP{}, byName: map[string]*vip.VIP{}}
+	return &model{vips: map[vip.ID]*vip.VIP{}, byName: map[string]*vip.VIP{}, tracked: newTracked()}
 }
 
 func (m *model) put(x *vip.VIP) {

@@ -50,6 +50,9 @@ func (e *Engine) load() error {
 				return fmt.Errorf("stored topology: %w", err)
 			}
 		}
+		if err := e.model.tracked.load(tx); err != nil {
+			return err
+		}
 		return tx.List(store.BucketVIPs, func(_ string, b []byte) error {
 			x, err := vip.Decode(b)
 			if err == nil {
@@ -74,6 +77,7 @@ func (e *Engine) load() error {
 
 // storeNew gives out an id and stores the VIP that create makes with it, in one transaction: an id is never given twice.
 func (e *Engine) storeNew(create func(id vip.ID) (*vip.VIP, error)) (x *vip.VIP, err error) {
+	var more tracked
 	err = e.cfg.Store.Update(func(tx store.Tx) error {
 		id, err := store.NextID(tx, sequenceVIPs, maxVIPID)
 		if errors.Is(err, store.ErrExhausted) {
@@ -85,17 +89,42 @@ func (e *Engine) storeNew(create func(id vip.ID) (*vip.VIP, error)) (x *vip.VIP,
 		if x, err = create(vip.ID(id)); err != nil {
 			return err
 		}
+		if more, err = e.model.give(tx, x); err != nil {
+			return err
+		}
 		return putVIP(tx, x)
 	})
+	if err == nil {
+		e.model.adopt(more)
+	}
 	return x, err
 }
 
 func (e *Engine) storeVIP(x *vip.VIP) error {
-	return e.cfg.Store.Update(func(tx store.Tx) error { return putVIP(tx, x) })
+	var more tracked
+	err := e.cfg.Store.Update(func(tx store.Tx) (err error) {
+		if more, err = e.model.give(tx, x); err != nil {
+			return err
+		}
+		return putVIP(tx, x)
+	})
+	if err == nil {
+		e.model.adopt(more)
+	}
+	return err
 }
 
 func (e *Engine) unstoreVIP(x *vip.VIP) error {
-	return e.cfg.Store.Update(func(tx store.Tx) error { return tx.Delete(store.BucketVIPs, store.IDKey(uint64(x.ID))) })
+	err := e.cfg.Store.Update(func(tx store.Tx) error {
+		if err := e.model.drop(tx, x.ID); err != nil {
+			return err
+		}
+		return tx.Delete(store.BucketVIPs, store.IDKey(uint64(x.ID)))
+	})
+	if err == nil {
+		e.model.forgetEndpoints(x.ID)
+	}
+	return err
 }
 
 func putVIP(tx store.Tx, x *vip.VIP) error {

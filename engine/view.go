@@ -27,6 +27,7 @@ func (e *Engine) newView() *apps.View {
 	for _, id := range slices.Sorted(maps.Keys(e.model.vips)) {
 		x := e.model.vips[id]
 		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap)}
+		e.model.number(next)
 		if old != nil {
 			if prev := old.VIP(id); prev != nil && prev.VIP == x && slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
 				next = prev
@@ -37,6 +38,9 @@ func (e *Engine) newView() *apps.View {
 	switches := make(map[flows.DPID]apps.SwitchInfo, len(e.switches))
 	for d, s := range e.switches {
 		switches[d] = switchInfo(s.sw)
+		i := switches[d]
+		i.Zone = e.model.zones[edgeZone(d)]
+		switches[d] = i
 	}
 	v := apps.NewView(snap, switches, vips)
 	v.Routers = e.cfg.Routers
@@ -57,7 +61,7 @@ func sameBackend(a, b apps.Backend) bool {
 }
 
 // push hands the controller what the dirty owners want of each switch, and everything to switches that have just come.
-func (e *Engine) push(v *apps.View, dirty []apps.Owner) {
+func (e *Engine) push(old, v *apps.View, dirty []apps.Owner) {
 	stayed := make([]flows.DPID, 0, len(v.Switches))
 	for d := range v.Switches {
 		if !e.settled.attached[d] {
@@ -70,8 +74,23 @@ func (e *Engine) push(v *apps.View, dirty []apps.Owner) {
 		return
 	}
 	for d, states := range e.desired(v.Only(stayed...), dirty) {
+		for _, s := range states {
+			if f := e.stale(old, v, s.Owner.(apps.Owner), v.Switches[d].Zone); len(f) > 0 {
+				e.owed.add(d, s.Owner.(apps.Owner), s.Version, f)
+			}
+		}
 		e.ctl.Update(d, states)
 	}
+}
+
+// stale is what a switch is to forget for an owner between two views.
+func (e *Engine) stale(old, v *apps.View, o apps.Owner, zone uint16) (out []apps.Forget) {
+	for _, app := range e.apps {
+		if s, ok := app.(apps.Stale); ok {
+			out = append(out, s.Stale(old, v, o, zone)...)
+		}
+	}
+	return out
 }
 
 // desired is what owners want of each switch of the view, noted as sent.

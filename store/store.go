@@ -13,6 +13,7 @@ const (
 	BucketTopology  = "topology"  // ports, links and hosts
 	BucketKeys      = "keys"      // the key that authenticates LLDP
 	BucketEndpoints = "endpoints" // ids of (VIP, backend) as conntrack marks
+	BucketZones     = "zones"     // conntrack zones of switches, and of addresses of VIPs
 	BucketConfig    = "config"    // what was last applied from the configuration file
 	BucketEvents    = "events"    // [IDKey] of the event's id → what happened; the latest alone
 	bucketIDs       = "ids"       // the last id given, by sequence
@@ -20,7 +21,7 @@ const (
 )
 
 func buckets() []string {
-	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketConfig, BucketEvents, bucketIDs, bucketMeta}
+	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketConfig, BucketEvents, bucketIDs, bucketMeta}
 }
 
 // Schema is the version of the layout that this version of the program reads and writes.

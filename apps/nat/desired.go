@@ -53,7 +53,7 @@ func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 	kept := false
 	usable := false
 	for i := range x.Backends {
-		kept = kept || keeps(v, &x.Backends[i])
+		kept = kept || v.Keeps(&x.Backends[i])
 		usable = usable || takes(&x.Backends[i])
 	}
 	if !usable {
@@ -78,22 +78,6 @@ func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 		}
 	}
 	return s
-}
-
-// keeps reports whether a backend may have connections. A backend behind a switch whose session is lost is not known to
-// be dead, whatever became of its state; its connections live on.
-func keeps(v *apps.View, b *apps.Backend) bool {
-	switch b.State {
-	case vip.StateDisabled:
-		return false
-	case vip.StateDown:
-		if b.Host == nil {
-			return false
-		}
-		_, connected := v.Switches[b.Host.At.DPID]
-		return !connected
-	}
-	return true
 }
 
 // takes reports whether a backend is given new connections.

@@ -83,7 +83,7 @@ func (w *world) setVIP(x *apps.VIP) {
 func (w *world) keeps(id uint32) bool {
 	for i := range w.vip.Backends {
 		if b := &w.vip.Backends[i]; b.ID == id {
-			return keeps(w.view, b)
+			return w.view.Keeps(b)
 		}
 	}
 	return false

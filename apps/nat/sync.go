@@ -74,7 +74,7 @@ func (s *service) follow(v *apps.View, x *apps.VIP, out map[flows.DPID][]flows.R
 // switch has come or gone.
 func (p *plan) cutsDiffer(v *apps.View) bool {
 	for i := range p.vip.Backends {
-		if p.targets[i].cut == keeps(v, &p.vip.Backends[i]) {
+		if p.targets[i].cut == v.Keeps(&p.vip.Backends[i]) {
 			return true
 		}
 	}

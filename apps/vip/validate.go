@@ -15,6 +15,10 @@ const (
 	MinIdle     = 5 * time.Second
 	MaxIdle     = 65535 * time.Second // OpenFlow's timeouts have 16 bits
 	MinDrain    = time.Second
+
+	// MaxBuckets is how much the backends of a VIP of mode group may weigh in all: each unit is a bucket of 48 bytes, and Open
+	// vSwitch 3.1 does not survive being asked to describe a group of more than 65,535.
+	MaxBuckets = 1300
 )
 
 var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
@@ -25,8 +29,8 @@ const nameMessage = "want 1 to 63 of a-z, 0-9, '.', '_' and '-', the first a let
 // mode is one of those to come.
 func Validate(s Spec) error {
 	switch s.Mode {
-	case ModeGroup, ModeDeferred, ModeOthello:
-		return fmt.Errorf("mode %q: %w; this version has %q", s.Mode, ErrNotBuilt, ModeNAT)
+	case ModeDeferred, ModeOthello:
+		return fmt.Errorf("mode %q: %w; this version has %q and %q", s.Mode, ErrNotBuilt, ModeNAT, ModeGroup)
 	}
 	var e FieldErrors
 	if !nameRule.MatchString(s.Name) {
@@ -40,9 +44,12 @@ func Validate(s Spec) error {
 	if err != nil {
 		e.add("port", string(s.Port), "want 1 to 65535, or a range such as \"8000-8010\"")
 	}
-	if s.Mode == ModeNAT {
+	switch s.Mode {
+	case ModeNAT:
 		e.nat(s)
-	} else {
+	case ModeGroup:
+		e.group(s)
+	default:
 		e.add("mode", s.Mode, "want one of nat, group, deferred, othello")
 	}
 	e.later(s)
@@ -67,6 +74,28 @@ func (e *FieldErrors) nat(s Spec) {
 	}
 	if len(s.Gateways) > 0 {
 		e.add("gateways", s.Gateways, "means nothing in mode nat, which chooses at the client's edge switch; leave it out")
+	}
+}
+
+// group checks them for mode group.
+func (e *FieldErrors) group(s Spec) {
+	if s.Scheduler != "" {
+		e.add("scheduler", s.Scheduler, "means nothing in mode group, where the switch chooses by weight; leave it out, or take mode nat")
+	}
+	if s.IdleTimeout != 0 {
+		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode group, whose connections conntrack keeps; leave it out, or take mode nat")
+	}
+	if len(s.Gateways) > 0 {
+		e.add("gateways", s.Gateways, "means nothing in mode group, which chooses at the client's edge switch; leave it out")
+	}
+	weight := 0
+	for _, b := range s.Backends {
+		if b.Weight != nil {
+			weight += max(*b.Weight, 0)
+		}
+	}
+	if weight > MaxBuckets {
+		e.add("backends", weight, "is their weight in all; in mode group want at most %d", MaxBuckets)
 	}
 }
 

@@ -156,6 +156,42 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// What mode nat alone acts upon is refused, by its name, in mode group; and a group has its limit.
+func TestValidateGroup(t *testing.T) {
+	const three = `"backends":[{"name":"a","address":"10.0.0.1","weight":255},{"name":"b","address":"10.0.0.2","weight":255},
+		{"name":"c","address":"10.0.0.3","weight":%d}]`
+	heavy := func(n int) string {
+		all := make([]string, 0, n)
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"name":"b%d","address":"10.0.1.%d","weight":130}`, i, i+1))
+		}
+		return `"backends":[` + strings.Join(all, ",") + `]`
+	}
+	for _, tt := range []struct{ change, want string }{
+		{`"port":"8000-8010"`, ``},
+		{fmt.Sprintf(three, 255), ``},
+		{heavy(10), ``},
+		{heavy(11), `backends: 1430: is their weight in all; in mode group want at most 1300`},
+		{`"scheduler":"round-robin"`, `scheduler: round-robin: means nothing in mode group`},
+		{`"idle_timeout":"1h"`, `idle_timeout: 1h0m0s: means nothing in mode group`},
+		{`"gateways":["0000000000000001"]`, `gateways: [0000000000000001]: means nothing in mode group`},
+	} {
+		s := parse(t, webText)
+		s.Mode = ModeGroup
+		if strings.Contains(tt.change, "backends") {
+			s.Backends = nil
+		}
+		if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
+			t.Fatal(err)
+		}
+		err := Validate(Normalize(s))
+		var e FieldErrors
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)) {
+			t.Errorf("%s: got %v\nwant %s", tt.change, err, tt.want)
+		}
+	}
+}
+
 func TestValidateNamesAllAtOnce(t *testing.T) {
 	s := parse(t, `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"x","scheduler":"best","backends":[
 		{"name":"b1","address":"10.0.0.1"},{"name":"b1","address":"nowhere","weight":999}]}`)
@@ -174,7 +210,7 @@ func TestValidateNamesAllAtOnce(t *testing.T) {
 }
 
 func TestValidateRefusesModesToCome(t *testing.T) {
-	for _, m := range []Mode{ModeGroup, ModeDeferred, ModeOthello} {
+	for _, m := range []Mode{ModeDeferred, ModeOthello} {
 		s := parse(t, webText)
 		s.Mode = m
 		if err := Validate(Normalize(s)); !errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), string(m)) {

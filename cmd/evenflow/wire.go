@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"net"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -11,10 +13,12 @@ import (
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/arp"
 	"github.com/evenflow/evenflow/apps/base"
+	"github.com/evenflow/evenflow/apps/group"
 	"github.com/evenflow/evenflow/apps/nat"
 	"github.com/evenflow/evenflow/config"
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/engine"
+	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/store"
 	"github.com/evenflow/evenflow/topo"
 	"github.com/evenflow/evenflow/web"
@@ -22,22 +26,31 @@ import (
 
 // serve runs the controller until the context ends.
 func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
+	switchTLS, err := loadSwitchTLS(s.OpenFlowTLS)
+	if err != nil {
+		return err
+	}
+	httpTLS, err := loadCertificate(s.HTTPTLS)
+	if err != nil {
+		return err
+	}
 	st, err := store.Open(s.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	cfg := engine.Config{
-		Controller: controller.Config{Listen: s.OpenFlow},
+		Controller: controller.Config{Listen: s.OpenFlow, TLS: switchTLS, Versions: versions(s.OpenFlowVersions)},
 		Topo:       topo.Config{Ports: fixedPorts(s.Ports), MAC: apps.VIPMAC},
 		Store:      st,
 		Apps: []engine.Mount{
 			{Class: apps.ClassBase, App: base.New(base.Config{Rates: meterRates(s.PacketIn)})},
 			{Class: apps.ClassARP, App: arp.New()},
 			{Class: apps.ClassNAT, App: nat.New(nat.Config{})},
+			{Class: apps.ClassGroup, App: group.New(group.Config{})},
 		},
 		Routers:    s.AppRouters(),
-		DropReason: base.DropReason,
+		DropReason: dropReason,
 		Log:        log,
 	}
 	if s.fromFile {
@@ -47,7 +60,13 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	api, err := web.New(web.Config{Listen: s.HTTP, Token: s.token, AllowedHosts: s.Hosts, Version: version, Log: log,
+	var listener net.Listener // nil: web listens by itself
+	if httpTLS != nil {
+		if listener, err = tls.Listen("tcp", s.HTTP, httpTLS); err != nil {
+			return err
+		}
+	}
+	api, err := web.New(web.Config{Listen: s.HTTP, Listener: listener, Token: s.token, AllowedHosts: s.Hosts, Version: version, Log: log,
 		Registry: prometheus.NewRegistry()}, eng)
 	if err != nil {
 		return err
@@ -58,6 +77,14 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 	g.Go(func() error { return eng.Run(ctx) })
 	g.Go(func() error { return api.Run(ctx) })
 	return g.Wait()
+}
+
+// dropReason names a rule made to drop.
+func dropReason(r *flows.Rule) (string, bool) {
+	if reason, ok := base.DropReason(r); ok {
+		return reason, true
+	}
+	return group.DropReason(r)
 }
 
 // fixedPorts are the ports that the configuration takes from LLDP.

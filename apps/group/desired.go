@@ -1,0 +1,155 @@
+package group
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Priorities of rules.
+const (
+	prioVIP     = 100 // table 30
+	prioRelated = 95
+	prioDirect  = 40
+
+	prioHairback = 110 // table 20
+	prioStep     = 100 // tables 21, 22
+
+	prioSelf      = 130 // table 41
+	prioEndpoint  = 120
+	prioUntracked = 110
+	prioNew       = 100
+	prioInvalid   = 10
+
+	prioChosen = 100 // table 42
+
+	prioAnswer = 90 // table 70
+
+	prioOpens      = 121 // table 71
+	prioStateless  = 120
+	prioTranslated = 100
+)
+
+// replicas is how far apart the bucket ids of backends are: each can have so many buckets.
+const replicas = 256
+
+// base is what all VIPs share. What table 41 does not know is of an endpoint that has gone: its VIP's name is not known any
+// more, and conntrack has translated the packet already.
+func (b *builder) base() {
+	b.rule(apps.TableHairpin, 0, 0, nil, flows.Go(apps.TableVIP))
+	b.rule(apps.TableHairback, 0, 0, nil, flows.Go(apps.TableVIP))
+	b.rule(apps.TableGroup, prioInvalid, 0, flows.Match{}.Num(flows.CTMark, 0))
+	b.rule(apps.TableGroup, 0, 0, nil, flows.ToMeter{ID: apps.MeterReject}, flows.Controller())
+	b.rule(apps.TableCommit, 0, 0, nil)
+	b.rule(apps.TableUnNAT, 0, 0, nil, flows.Go(apps.TableOutput))
+}
+
+// address is what the VIPs of an address share: ICMP that is about their connections, fragments, and the end of the way of
+// translated answers.
+func (b *builder) address(a netip.Addr) {
+	f := familyOf(a)
+	for _, kind := range f.errors {
+		b.rule(apps.TableVIP, prioRelated, 0, to(a).Num(flows.IPProto, f.icmp).Num(f.icmpType, kind), known(b.zone, apps.TableGroup))
+	}
+	b.rule(apps.TableVIP, prioRelated, 0, fragment(to(a)), known(b.zone, apps.TableGroup))
+	b.rule(apps.TableUnNAT, prioTranslated, 0, from(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
+}
+
+// vip is a VIP's way through tables 30, 41 and 42, and its group. While no backend takes connections new ones are refused, by
+// a rule: a group without buckets would let clients hang.
+func (b *builder) vip(v *apps.View, x *apps.VIP) {
+	meter := apps.MeterVIPReject + uint32(x.ID)
+	reject := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	b.state.Meters = append(b.state.Meters, flows.Meter{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject})
+	begin, enter := reject, reject
+	if k := buckets(x); len(k) > 0 {
+		begin = []flows.Action{flows.ToGroup{ID: apps.GroupOfVIP(x.ID)}}
+		b.state.Groups = append(b.state.Groups, b.group(x, k))
+	}
+	for i := range x.Backends {
+		if y := &x.Backends[i]; serves(v, y) {
+			b.endpoint(x, y)
+			enter = []flows.Action{known(b.zone, apps.TableGroup)}
+		}
+	}
+	for _, p := range x.Ports.Masks() {
+		b.rule(apps.TableVIP, prioVIP, x.ID, toVIP(x, p), enter...)
+		m := toVIP(x, p).NumMasked(flows.CTState, ctTracked, ctTracked|ctInvalid).Num(flows.CTMark, 0)
+		b.rule(apps.TableGroup, prioNew, x.ID, m, begin...)
+	}
+}
+
+// endpoint sends what conntrack knows to its backend, and commits what the group has given it. A backend that has been given
+// its own connection is called from the VIP's address, or it would answer itself past the VIP.
+func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
+	mark := flows.Match{}.Num(flows.CTMark, uint64(y.Endpoint))
+	mac := flows.SetMAC(flows.EthDst, y.Host.MAC)
+	b.rule(apps.TableGroup, prioEndpoint, x.ID, mark, mac, flows.Go(apps.TableForward))
+	b.rule(apps.TableGroup, prioSelf, x.ID, from(y.Address).Num(flows.CTMark, uint64(y.Endpoint)),
+		mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
+		flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	chosen := familyOf(x.Address).ip().Num(apps.RegEndpoint, uint64(y.Endpoint)) // NAT needs to know the family
+	b.rule(apps.TableCommit, prioChosen, x.ID, chosen,
+		flows.CT{Commit: true, Table: apps.TableGroup, Zone: b.zone, Actions: []flows.Action{
+			flows.NATTo(flows.NATDst, y.Address, y.Port), flows.SetNum(flows.CTMark, uint64(y.Endpoint))}})
+}
+
+// buckets are the buckets of the backends that take connections, by id.
+func buckets(x *apps.VIP) (out []flows.Bucket) {
+	for i := range x.Backends {
+		y := &x.Backends[i]
+		if !takes(y) || y.Endpoint == 0 {
+			continue
+		}
+		choose := []flows.Action{flows.SetNum(apps.RegEndpoint, uint64(y.Endpoint)), flows.Go(apps.TableCommit)}
+		for r := range min(y.Weight, replicas) {
+			out = append(out, flows.NewBucket(y.ID*replicas+uint32(r), 1, choose...))
+		}
+	}
+	slices.SortFunc(out, func(a, b flows.Bucket) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// group is the VIP's group. Without bucket ids the switch numbers buckets, and hashes, in its own way.
+func (b *builder) group(x *apps.VIP, k []flows.Bucket) flows.Group {
+	g := flows.Group{ID: apps.GroupOfVIP(x.ID), Type: flows.GroupSelect, Buckets: k}
+	if b.ids {
+		f := familyOf(x.Address)
+		g.Method = "hash"
+		g.Fields = []flows.Field{f.src, f.dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}
+	}
+	return g
+}
+
+// Stale lists, for UDP, the endpoints that have gone: as long as their clients send, conntrack would keep them there. TCP is
+// ended by the controller instead, which its clients are told.
+func (a *App) Stale(old, now *apps.View, o apps.Owner, zone uint16) (out []apps.Forget) {
+	x := old.VIP(o.VIP)
+	if o.Kind != apps.OwnerVIP || !handles(x) || x.Spec.Protocol != vip.UDP || zone == 0 {
+		return nil
+	}
+	stays := map[uint32]bool{}
+	if y := now.VIP(o.VIP); y != nil {
+		for i := range y.Backends {
+			if k := &y.Backends[i]; serves(now, k) {
+				stays[k.Endpoint] = true
+			}
+		}
+	}
+	for i := range x.Backends {
+		y := &x.Backends[i]
+		if !serves(old, y) || stays[y.Endpoint] {
+			continue
+		}
+		f := apps.Forget{Zone: zone, Proto: apps.ProtoUDP, VIP: netip.AddrPortFrom(x.Address, 0), Backend: netip.AddrPortFrom(y.Address, y.Port)}
+		if x.Ports.Single() {
+			f.VIP = netip.AddrPortFrom(x.Address, x.Ports.First)
+		}
+		out = append(out, f)
+	}
+	return out
+}

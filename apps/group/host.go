@@ -1,0 +1,165 @@
+package group
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// listener is a range of a host's ports that serves a VIP of any mode.
+type listener struct {
+	apps.Served
+	addr  netip.Addr
+	proto uint8
+	ports vip.Ports
+	alone bool // no other VIP, and no other port of this one, has any of the ports
+	mixed bool // a VIP of another mode has some of them
+}
+
+// hostOf are a host's listeners, if one of them is of this mode.
+func hostOf(v *apps.View, h *topo.Host) (all []listener) {
+	ours := false
+	for _, a := range h.Addresses {
+		for _, s := range v.ServedBy(a) {
+			if p := protocol(s.VIP); p != 0 && s.Backend.Host != nil && s.Backend.Host.MAC == h.MAC {
+				all = append(all, listener{Served: s, addr: a, proto: p, ports: s.Listens(), alone: s.OneToOne()})
+				ours = ours || handles(s.VIP)
+			}
+		}
+	}
+	if !ours {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b listener) int {
+		return cmp.Or(a.addr.Compare(b.addr), cmp.Compare(a.proto, b.proto), cmp.Compare(a.ports.First, b.ports.First),
+			cmp.Compare(a.ports.Last, b.ports.Last), cmp.Compare(a.VIP.ID, b.VIP.ID))
+	})
+	for i := range all {
+		for j := i + 1; j < len(all) && all[j].addr == all[i].addr && all[j].proto == all[i].proto && all[j].ports.First <= all[i].ports.Last; j++ {
+			mixed := handles(all[i].VIP) != handles(all[j].VIP)
+			all[i].alone, all[j].alone = false, false
+			all[i].mixed, all[j].mixed = all[i].mixed || mixed, all[j].mixed || mixed
+		}
+	}
+	return slices.DeleteFunc(all, func(l listener) bool { return !handles(l.VIP) })
+}
+
+// NotAlone names the backends of a VIP that serve other VIPs, or other ports of this one, at the same port: for these there are
+// no rules that translate without conntrack.
+func NotAlone(v *apps.View, x *apps.VIP) (names []string) {
+	if !handles(x) || x.Spec.Protocol != vip.TCP {
+		return nil
+	}
+	for i := range x.Backends {
+		b := &x.Backends[i]
+		if b.Host == nil {
+			continue
+		}
+		for _, l := range hostOf(v, b.Host) {
+			if l.Backend == b && !l.alone {
+				names = append(names, b.Name)
+			}
+		}
+	}
+	return names
+}
+
+// host are the rules for a host's answers: through conntrack where they leave for their client, and back to the host itself
+// where they are for itself. Several VIPs may share a listener and its rules.
+func (b *builder) host(h *topo.Host, all []listener) {
+	type port struct {
+		addr  netip.Addr
+		proto uint8
+		mask  vip.PortMask
+	}
+	type self struct {
+		port
+		vip netip.Addr
+	}
+	answers, selves, addrs := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}
+	for _, l := range all {
+		if !addrs[l.addr] {
+			addrs[l.addr] = true
+			b.related(h, l.addr)
+		}
+		for _, m := range l.ports.Masks() {
+			p := port{l.addr, l.proto, m}
+			if !answers[p] {
+				answers[p] = true
+				b.rule(apps.TableEgress, prioAnswer, 0, l.from(m), l.through(b.zone)...)
+			}
+			if s := (self{p, l.VIP.Address}); h.At.DPID == b.dpid && !selves[s] {
+				selves[s] = true
+				to := l.from(m).Addr(familyOf(l.addr).dst, l.VIP.Address)
+				b.rule(apps.TableReply, prioHairback, 0, to, known(l.VIP.Hairpin, apps.TableHairpin))
+			}
+		}
+		b.untracked(h, l)
+	}
+}
+
+// from matches what the listener sends.
+func (l *listener) from(m vip.PortMask) flows.Match {
+	return at(from(l.addr), l.proto, fieldsOf(l.proto).src, m)
+}
+
+// through passes an answer through conntrack. Where mode nat has exact rules for answers from the same port, the client's port
+// is made one of the fields that Open vSwitch's cache distinguishes; else a new rule would be passed by for some milliseconds.
+func (l *listener) through(zone uint16) (out []flows.Action) {
+	if l.mixed {
+		out = append(out, flows.Move{Src: flows.Whole(fieldsOf(l.proto).dst), Dst: flows.Span{Field: apps.RegIgnored, Bits: 16}})
+	}
+	return append(out, known(zone, apps.TableUnNAT))
+}
+
+// related is what an address of a host has whatever its ports: errors that it sends about connections, fragments, and the
+// steps back from itself to itself.
+func (b *builder) related(h *topo.Host, a netip.Addr) {
+	f := familyOf(a)
+	for _, kind := range f.errors {
+		b.rule(apps.TableEgress, prioAnswer, 0, from(a).Num(flows.IPProto, f.icmp).Num(f.icmpType, kind), known(b.zone, apps.TableUnNAT))
+	}
+	b.rule(apps.TableEgress, prioAnswer, 0, fragment(from(a)), known(b.zone, apps.TableUnNAT))
+	if h.At.DPID != b.dpid {
+		return
+	}
+	b.rule(apps.TableHairpin, prioStep, 0, from(a).Addr(f.dst, a), known(b.zone, apps.TableHairback))
+	b.rule(apps.TableHairback, prioStep, 0, to(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.SetMAC(flows.EthDst, h.MAC),
+		flows.BackToInPort(), flows.Go(apps.TableForward))
+}
+
+// untracked is what is done with packets of an endpoint that conntrack does not know: because it has no room, has forgotten
+// them, or the switch was restarted. TCP is translated all the same if a port means one VIP's port; connections past the VIP
+// are told apart by being tracked too, under a mark of their own. What cannot be translated must not leave untranslated.
+//
+// Over UDP a backend may well send from its port to others who are no clients, as time servers do, so nothing is translated there.
+func (b *builder) untracked(h *topo.Host, l listener) {
+	x, y := l.VIP, l.Backend
+	chosen := flows.Match{}.Num(apps.RegEndpoint, uint64(y.Endpoint)).Num(flows.CTMark, 0)
+	if l.proto != apps.ProtoTCP || !l.alone || y.Endpoint == 0 {
+		b.rule(apps.TableGroup, prioUntracked, x.ID, chosen)
+		return
+	}
+	f, p := familyOf(l.addr), fieldsOf(l.proto)
+	forward := []flows.Action{flows.CTClear{}, set(f.dst, l.addr)}
+	back := []flows.Action{flows.CTClear{}, set(f.src, x.Address)}
+	if y.Port != 0 && y.Port != x.Ports.First {
+		forward = append(forward, flows.SetNum(p.dst, uint64(y.Port)))
+		back = append(back, flows.SetNum(p.src, uint64(x.Ports.First)))
+	}
+	forward = append(forward, flows.SetMAC(flows.EthDst, h.MAC), flows.Go(apps.TableForward))
+	back = append(back, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
+	chosen = chosen.Num(flows.EthType, f.ethType).Num(flows.IPProto, uint64(l.proto))
+	b.rule(apps.TableGroup, prioUntracked, x.ID, chosen, forward...)
+	for _, m := range l.ports.Masks() {
+		b.rule(apps.TableUnNAT, prioStateless, x.ID, l.from(m).Num(flows.CTMark, 0), back...)
+		b.rule(apps.TableUnNAT, prioOpens, x.ID, l.from(m).Num(flows.CTMark, 0).NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
+			noted(b.zone, apps.TableOutput))
+		b.rule(apps.TableVIP, prioDirect, x.ID, at(to(l.addr), l.proto, p.dst, m), noted(b.zone, apps.TableForward))
+	}
+}

@@ -1,0 +1,96 @@
+package group
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// forgetRate bounds how many connections a second a switch is asked to forget, for each time it looks at all it tracks.
+const forgetRate = 20
+
+var backOut = []flows.Action{flows.Output{Port: flows.PortIn}}
+
+// PacketIn refuses: a new connection while no backend takes any, and a known one whose backend has gone. Of the latter
+// conntrack has translated the packet, so the answer goes out through it, and ends the connection there too.
+//
+// A client that begins anew on a port whose old connection has such a backend, and datagrams, are not to be refused, but to
+// get another backend; the switch is to forget, and they will come again.
+func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled bool) {
+	f := in.Frame
+	known := len(v.VIPsAt(f.Dst)) == 0 // and so translated
+	zone := v.Switches[in.At.DPID].Zone
+	if known && zone == 0 || f.Fragment {
+		return true
+	}
+	begins := f.Proto == apps.ProtoUDP || f.Proto == apps.ProtoTCP && f.TCPFlags&(apps.SYN|apps.ACK) == apps.SYN
+	if known && begins {
+		if s, able := out.(apps.Forgetter); able && a.may(in.At.DPID) {
+			s.Forget(apps.Forget{Zone: zone, Proto: f.Proto, Client: netip.AddrPortFrom(f.Src, f.SrcPort),
+				Backend: netip.AddrPortFrom(f.Dst, f.DstPort)})
+		}
+		return true
+	}
+	buf := a.answers.Get().(*[]byte)
+	defer a.answers.Put(buf)
+	frame, ok := apps.Reject(f, (*buf)[:0])
+	if !ok {
+		return true
+	}
+	*buf = frame
+	if !known {
+		out.PacketOut(in.At.No, backOut, frame)
+		return true
+	}
+	actions := [...]flows.Action{flows.SetNum(apps.RegOutput, uint64(in.At.No)), unNAT(zone)}
+	out.PacketOut(flows.PortController, actions[:], frame)
+	return true
+}
+
+// unNAT leads an answer out as it leads a backend's.
+func unNAT(zone uint16) flows.CT { return known(zone, apps.TableUnNAT) }
+
+// allowance is what is left of a rate in the present second.
+type allowance struct {
+	second int64
+	left   int
+}
+
+// may takes one of the switch's allowance of the second; false if there is none left.
+func (a *App) may(d flows.DPID) bool {
+	second := a.now().Truncate(time.Second).Unix()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	x := a.forgot[d]
+	if x == nil {
+		x = &allowance{}
+		a.forgot[d] = x
+	}
+	if x.second != second {
+		*x = allowance{second, forgetRate}
+	}
+	if x.left == 0 {
+		return false
+	}
+	x.left--
+	return true
+}
+
+// DropReason names what a rule of this mode that drops is for; not ok for any other rule.
+func DropReason(r *flows.Rule) (reason string, ok bool) {
+	kind, class, _, ours := apps.SplitCookie(r.Cookie)
+	if !ours || kind != apps.KindDesired || class != apps.ClassGroup || len(r.Actions) > 0 {
+		return "", false
+	}
+	switch {
+	case r.Table == apps.TableGroup && r.Priority == prioUntracked:
+		return "to a VIP, but conntrack has no room", true
+	case r.Table == apps.TableGroup:
+		return "to a VIP, but of no connection and not the first of one", true
+	case r.Table == apps.TableCommit:
+		return "chosen by a group for a backend that has gone", true
+	}
+	return "", false
+}

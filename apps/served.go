@@ -1,0 +1,81 @@
+package apps
+
+import (
+	"net/netip"
+	"sync"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// Served is a VIP with one of its backends.
+type Served struct {
+	VIP     *VIP
+	Backend *Backend
+}
+
+// Listens are the ports at which the backend gets the VIP's packets.
+func (s Served) Listens() vip.Ports {
+	if s.Backend.Port != 0 {
+		return vip.Ports{First: s.Backend.Port, Last: s.Backend.Port}
+	}
+	return s.VIP.Ports
+}
+
+// OneToOne reports whether a port of the backend stands for one port of the VIP.
+func (s Served) OneToOne() bool { return s.Backend.Port == 0 || s.VIP.Ports.Single() }
+
+// servedIndex finds backends by address. It is made when it is first asked.
+type servedIndex struct {
+	once   sync.Once
+	byAddr map[netip.Addr][]Served
+}
+
+// ServedBy are the VIPs, of all modes, that have an address among their backends, by id; one with several ports of the
+// address comes several times.
+func (v *View) ServedBy(a netip.Addr) []Served {
+	v.served.once.Do(func() {
+		v.served.byAddr = map[netip.Addr][]Served{}
+		for _, x := range v.VIPs {
+			for i := range x.Backends {
+				b := &x.Backends[i]
+				v.served.byAddr[b.Address] = append(v.served.byAddr[b.Address], Served{x, b})
+			}
+		}
+	})
+	return v.served.byAddr[a]
+}
+
+// Forget is what a switch is to forget of its tracked connections: those of a zone and protocol that agree with all that is
+// set here. Client and VIP are the ends that the client sees, Backend is who answers.
+type Forget struct {
+	Zone    uint16
+	Proto   uint8
+	Client  netip.AddrPort // port 0: any
+	VIP     netip.AddrPort
+	Backend netip.AddrPort
+}
+
+// Forgetter is a [Reply] that can have the switch forget connections.
+type Forgetter interface{ Forget(f Forget) }
+
+// Stale is an app of which a change of the view leaves connections in switches that must not go on.
+type Stale interface {
+	// Stale lists, for a switch, what it is to forget once it has confirmed what the owner wants.
+	Stale(old, now *View, o Owner, zone uint16) []Forget
+}
+
+// Keeps reports whether a backend may have connections. A backend behind a switch whose session is lost is not known to
+// be dead, whatever became of its state; its connections live on.
+func (v *View) Keeps(b *Backend) bool {
+	switch b.State {
+	case vip.StateDisabled:
+		return false
+	case vip.StateDown:
+		if b.Host == nil {
+			return false
+		}
+		_, connected := v.all[b.Host.At.DPID]
+		return !connected
+	}
+	return true
+}
