@@ -16,16 +16,19 @@ import (
 
 // Config is the configuration of the server. What is left out has the value of [Default].
 type Config struct {
-	OpenFlow  []string   `json:"openflow"`      // where switches connect: "HOST:PORT" or "unix:PATH"
-	HTTP      string     `json:"http"`          // where the API listens: "HOST:PORT"
-	Data      string     `json:"data"`          // directory of the store, created if absent
-	TokenFile string     `json:"token_file"`    // holds the bearer token that the API asks for
-	Hosts     []string   `json:"allowed_hosts"` // names under which clients may reach the API, beside its addresses
-	Log       Log        `json:"log"`
-	Ports     []Port     `json:"ports"`
-	Routers   []Router   `json:"routers"`
-	PacketIn  PacketIn   `json:"packet_in"`
-	VIPs      []vip.Spec `json:"vips"` // of the schema of the API; never nil
+	OpenFlow         []string    `json:"openflow"`          // where switches connect: "HOST:PORT", "ssl:HOST:PORT" or "unix:PATH"
+	OpenFlowTLS      SwitchTLS   `json:"openflow_tls"`      // of ssl: addresses
+	OpenFlowVersions []string    `json:"openflow_versions"` // those that a switch may speak, such as "1.5"; empty: all of Versions
+	HTTP             string      `json:"http"`              // where the API listens: "HOST:PORT"
+	HTTPTLS          Certificate `json:"http_tls"`          // without: HTTP in the clear
+	Data             string      `json:"data"`              // directory of the store, created if absent
+	TokenFile        string      `json:"token_file"`        // holds the bearer token that the API asks for
+	Hosts            []string    `json:"allowed_hosts"`     // names under which clients may reach the API, beside its addresses
+	Log              Log         `json:"log"`
+	Ports            []Port      `json:"ports"`
+	Routers          []Router    `json:"routers"`
+	PacketIn         PacketIn    `json:"packet_in"`
+	VIPs             []vip.Spec  `json:"vips"` // of the schema of the API; never nil
 }
 
 // Log is how the server logs.
@@ -91,6 +94,9 @@ func (d *document) check(c *Config) {
 		if err := CheckOpenFlow(a); err != nil {
 			d.fail(fmt.Sprintf("openflow[%d]", i), "%s", err)
 		}
+	}
+	for i, v := range c.OpenFlowVersions {
+		d.oneOf(fmt.Sprintf("openflow_versions[%d]", i), v, Versions())
 	}
 	if err := CheckHTTP(c.HTTP); err != nil {
 		d.fail("http", "%s", err)
@@ -163,8 +169,8 @@ func CheckOpenFlow(address string) error {
 		}
 		return nil
 	}
-	if err := checkHostPort(strings.TrimPrefix(address, "tcp:")); err != nil {
-		return fmt.Errorf("%q: want HOST:PORT, such as 127.0.0.1:6653, or unix:PATH", address)
+	if err := checkHostPort(withoutScheme(address)); err != nil {
+		return fmt.Errorf("%q: want HOST:PORT, such as 127.0.0.1:6653, ssl:HOST:PORT, or unix:PATH", address)
 	}
 	return nil
 }
@@ -175,6 +181,11 @@ func CheckHTTP(address string) error {
 		return fmt.Errorf("%q: want HOST:PORT, such as 127.0.0.1:8080", address)
 	}
 	return nil
+}
+
+// withoutScheme is HOST:PORT of an address for switches.
+func withoutScheme(address string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(address, "tcp:"), "ssl:")
 }
 
 func checkHostPort(s string) error {
@@ -191,7 +202,7 @@ func Loopback(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
 		return true
 	}
-	host, _, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp:"))
+	host, _, err := net.SplitHostPort(withoutScheme(address))
 	if err != nil {
 		return false
 	}

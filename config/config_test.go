@@ -11,7 +11,10 @@ import (
 )
 
 const whole = `# everything
-openflow: [127.0.0.1:6653, "unix:/run/evenflow/s1.sock"]
+openflow: [127.0.0.1:6653, "unix:/run/evenflow/s1.sock", "ssl:0.0.0.0:6654"]
+openflow_tls: {cert: /etc/evenflow/cert.pem, key: /etc/evenflow/key.pem, ca: /etc/evenflow/switches.pem}
+openflow_versions: ["1.5"]
+http_tls: {cert: a.pem, key: b.pem}
 http: 127.0.0.1:8081
 data: /var/lib/evenflow
 token_file: /etc/evenflow/token
@@ -46,7 +49,10 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Default()
-	want.OpenFlow = []string{"127.0.0.1:6653", "unix:/run/evenflow/s1.sock"}
+	want.OpenFlow = []string{"127.0.0.1:6653", "unix:/run/evenflow/s1.sock", "ssl:0.0.0.0:6654"}
+	want.OpenFlowTLS = SwitchTLS{"/etc/evenflow/cert.pem", "/etc/evenflow/key.pem", "/etc/evenflow/switches.pem"}
+	want.OpenFlowVersions = []string{"1.5"}
+	want.HTTPTLS = Certificate{"a.pem", "b.pem"}
 	want.HTTP, want.Data, want.TokenFile = "127.0.0.1:8081", "/var/lib/evenflow", "/etc/evenflow/token"
 	want.Hosts = []string{"lb.example.net"}
 	want.Log = Log{"debug", "json"}
@@ -76,14 +82,16 @@ func TestParseErrors(t *testing.T) {
 	const web = "vips:\n- name: web\n  address: 10.0.0.100\n  protocol: tcp\n  port: 80\n"
 	const link = "ports:\n- dpid: 0000000000000001\n  port_no: 1\n  kind: link\n"
 	tests := []struct{ text, want string }{
-		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, http, data, token_file, allowed_hosts, log, ports, routers, packet_in, vips"},
+		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, openflow_tls, openflow_versions, http, http_tls, data, token_file, allowed_hosts, log, ports, routers, packet_in, vips"},
 		{"a: [", "f:1: sequence end token ']' not found"},
 		{"http: 127.0.0.1:80\nhttp: 127.0.0.1:81", `f:2: mapping key "http" already defined at [1:1]`},
 		{"http: x\n---\nhttp: y", "f:3: a second document; a configuration is one"},
-		{"- a", "f:1: want keys: openflow, http,"},
+		{"- a", "f:1: want keys: openflow, openflow_tls, openflow_versions, http,"},
 		{"openflow: 127.0.0.1:6653", "f:1: openflow: want a list"},
-		{"openflow:\n- 127.0.0.1:6653\n- nowhere", `f:3: openflow[1]: "nowhere": want HOST:PORT, such as 127.0.0.1:6653, or unix:PATH`},
+		{"openflow:\n- 127.0.0.1:6653\n- nowhere", `f:3: openflow[1]: "nowhere": want HOST:PORT, such as 127.0.0.1:6653, ssl:HOST:PORT, or unix:PATH`},
 		{"openflow: ['unix:']", `f:1: openflow[0]: "unix:": want a path, as in unix:PATH`},
+		{"openflow_versions: ['1.4']", `f:1: openflow_versions[0]: "1.4": want one of 1.3, 1.5`},
+		{"openflow_tls: {crt: x}", "f:1: openflow_tls.crt: unknown key; want one of cert, key, ca"},
 		{"openflow: []", "f:1: openflow: want at least one address"},
 		{"http: 127.0.0.1:65536", `f:1: http: "127.0.0.1:65536": want HOST:PORT, such as 127.0.0.1:8080`},
 		{"http: [a]", "f:1: http: want text"},
@@ -145,8 +153,9 @@ f:3: openflow: want at least one address`
 
 func TestLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
-		"127.0.0.1:80": true, "tcp:127.0.0.53:6653": true, "[::1]:80": true, "localhost:80": true, "unix:/run/x": true,
-		"0.0.0.0:80": false, ":80": false, "[::]:80": false, "10.0.0.1:80": false, "example.net:80": false, "nonsense": false,
+		"127.0.0.1:80": true, "tcp:127.0.0.53:6653": true, "[::1]:80": true, "localhost:80": true, "unix:/run/x": true, "ssl:127.0.0.1:6653": true,
+		"ssl:10.0.0.1:6653": false,
+		"0.0.0.0:80":        false, ":80": false, "[::]:80": false, "10.0.0.1:80": false, "example.net:80": false, "nonsense": false,
 	} {
 		if got := Loopback(address); got != want {
 			t.Errorf("%s: %v", address, got)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,14 +25,15 @@ const (
 
 // connection is how client commands are told where the server is.
 type connection struct {
-	t                 *terminal
-	server, tokenFile string
+	t                         *terminal
+	server, tokenFile, caFile string
 }
 
 func newConnection(t *terminal, cmd *cobra.Command) *connection {
 	c := &connection{t: t}
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.server, "server", "", "URL of the controller (EVENFLOW_SERVER; default "+defaultServer+")")
+	f.StringVar(&c.caFile, "ca-file", "", "authorities of the controller's certificate, in PEM (EVENFLOW_CA_FILE; default those of the system)")
 	f.StringVar(&c.tokenFile, "token-file", "", "file that holds the API's bearer token (EVENFLOW_TOKEN: the token itself)")
 	return c
 }
@@ -64,7 +66,19 @@ func (c *connection) open() (*client, error) {
 			return nil, err
 		}
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if c.caFile == "" {
+		c.caFile = c.t.env("EVENFLOW_CA_FILE")
+	}
+	if c.caFile != "" {
+		pool, err := readAuthorities(c.caFile)
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+	}
 	return &client{base: strings.TrimSuffix(u.String(), "/"), token: token, http: &http.Client{
+		Transport: transport,
 		// A redirect is no answer of ours, and the token is not for whoever it leads to.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil

@@ -17,7 +17,9 @@ import (
 // serveFlags are the flags of serve. What is given on the command line goes before the file.
 type serveFlags struct {
 	file                            string
-	openflow, hosts                 []string
+	openflow, hosts, versions       []string
+	openflowTLS                     config.SwitchTLS
+	httpTLS                         config.Certificate
 	http, data, tokenFile, logLevel string
 	insecureHTTP, insecureOpenFlow  bool
 	cpuProfile                      string
@@ -33,8 +35,15 @@ func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "config", "", "YAML file; flags go before what it says")
 	flags.StringArrayVar(&f.openflow, "openflow", nil,
-		"where switches connect, HOST:PORT or unix:PATH; may repeat (default "+def.OpenFlow[0]+")")
+		"where switches connect, HOST:PORT, ssl:HOST:PORT or unix:PATH; may repeat (default "+def.OpenFlow[0]+")")
+	flags.StringVar(&f.openflowTLS.Cert, "openflow-tls-cert", "", "certificate that switches see at ssl: addresses, in PEM")
+	flags.StringVar(&f.openflowTLS.Key, "openflow-tls-key", "", "its private key")
+	flags.StringVar(&f.openflowTLS.CA, "openflow-tls-ca", "", "authorities of which a switch at an ssl: address must have a certificate")
+	flags.StringSliceVar(&f.versions, "openflow-versions", nil,
+		"versions of OpenFlow that a switch may speak: one or more of "+strings.Join(config.Versions(), ",")+" (default all)")
 	flags.StringVar(&f.http, "http", "", "where the API listens, HOST:PORT (default "+def.HTTP+")")
+	flags.StringVar(&f.httpTLS.Cert, "http-tls-cert", "", "certificate of the API, in PEM: it is then HTTPS")
+	flags.StringVar(&f.httpTLS.Key, "http-tls-key", "", "its private key")
 	flags.StringVar(&f.data, "data", "", "directory of the store, created if absent")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file that holds the bearer token which the API then asks for")
 	flags.StringArrayVar(&f.hosts, "allowed-host", nil, "name under which clients may reach the API, beside its addresses; may repeat")
@@ -95,12 +104,18 @@ func (f *serveFlags) settings(cmd *cobra.Command) (settings, error) {
 	}
 	given := cmd.Flags().Changed
 	for name, set := range map[string]func(){
-		"openflow":     func() { s.OpenFlow = f.openflow },
-		"http":         func() { s.HTTP = f.http },
-		"data":         func() { s.Data = f.data },
-		"token-file":   func() { s.TokenFile = f.tokenFile },
-		"allowed-host": func() { s.Hosts = f.hosts },
-		"log-level":    func() { s.Log.Level = f.logLevel },
+		"openflow":          func() { s.OpenFlow = f.openflow },
+		"openflow-tls-cert": func() { s.OpenFlowTLS.Cert = f.openflowTLS.Cert },
+		"openflow-tls-key":  func() { s.OpenFlowTLS.Key = f.openflowTLS.Key },
+		"openflow-tls-ca":   func() { s.OpenFlowTLS.CA = f.openflowTLS.CA },
+		"openflow-versions": func() { s.OpenFlowVersions = f.versions },
+		"http":              func() { s.HTTP = f.http },
+		"http-tls-cert":     func() { s.HTTPTLS.Cert = f.httpTLS.Cert },
+		"http-tls-key":      func() { s.HTTPTLS.Key = f.httpTLS.Key },
+		"data":              func() { s.Data = f.data },
+		"token-file":        func() { s.TokenFile = f.tokenFile },
+		"allowed-host":      func() { s.Hosts = f.hosts },
+		"log-level":         func() { s.Log.Level = f.logLevel },
 	} {
 		if given(name) {
 			set()
@@ -124,19 +139,30 @@ func (f *serveFlags) check(s *settings) error {
 	if !slices.Contains(config.Levels(), s.Log.Level) {
 		errs = append(errs, fmt.Errorf("--log-level %q: want one of %s", s.Log.Level, strings.Join(config.Levels(), ", ")))
 	}
-	const exposed = "other machines can connect there, without TLS: want a loopback address, or --insecure-"
+	const exposed = "other machines can connect there, without TLS: want a loopback address, "
 	for _, a := range s.OpenFlow {
 		if err := config.CheckOpenFlow(a); err != nil {
 			errs = append(errs, fmt.Errorf("--openflow %w", err))
-		} else if !config.Loopback(a) && !f.insecureOpenFlow {
-			errs = append(errs, fmt.Errorf("openflow %s: "+exposed+"openflow", a))
+		} else if !config.Loopback(a) && !config.Secure(a) && !f.insecureOpenFlow {
+			errs = append(errs, fmt.Errorf("openflow %s: "+exposed+"ssl:, or --insecure-openflow", a))
 		}
+	}
+	if err := s.OpenFlowTLS.Check(s.OpenFlow); err != nil {
+		errs = append(errs, fmt.Errorf("openflow-tls: %w", err))
+	}
+	for _, v := range s.OpenFlowVersions {
+		if !slices.Contains(config.Versions(), v) {
+			errs = append(errs, fmt.Errorf("--openflow-versions %s: want some of %s", v, strings.Join(config.Versions(), ", ")))
+		}
+	}
+	if err := s.HTTPTLS.Check(); err != nil {
+		errs = append(errs, fmt.Errorf("http-tls: %w", err))
 	}
 	if err := config.CheckHTTP(s.HTTP); err != nil {
 		errs = append(errs, fmt.Errorf("--http %w", err))
 	} else if !config.Loopback(s.HTTP) {
-		if !f.insecureHTTP {
-			errs = append(errs, fmt.Errorf("http %s: "+exposed+"http", s.HTTP))
+		if s.HTTPTLS.Cert == "" && !f.insecureHTTP {
+			errs = append(errs, fmt.Errorf("http %s: "+exposed+"--http-tls-cert, or --insecure-http", s.HTTP))
 		}
 		if s.token == "" {
 			errs = append(errs, fmt.Errorf("http %s: other machines can connect there: want --token-file", s.HTTP))

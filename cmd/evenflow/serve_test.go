@@ -45,8 +45,21 @@ func TestServeSettings(t *testing.T) {
 		{args: "--data d --http :80 --insecure-http --openflow :6653 --insecure-openflow --allowed-host lb --token-file " + token, want: func(s *settings) {
 			s.Data, s.HTTP, s.OpenFlow, s.Hosts, s.TokenFile, s.token = "d", ":80", []string{":6653"}, []string{"lb"}, token, "secret"
 		}},
+		{args: "--data d --openflow ssl:10.0.0.1:6653 --openflow-tls-cert c --openflow-tls-key k --openflow-tls-ca a --openflow-versions 1.5",
+			want: func(s *settings) {
+				s.Data, s.OpenFlow, s.OpenFlowVersions = "d", []string{"ssl:10.0.0.1:6653"}, []string{"1.5"}
+				s.OpenFlowTLS = config.SwitchTLS{Cert: "c", Key: "k", CA: "a"}
+			}},
+		{args: "--data d --http :443 --http-tls-cert c --http-tls-key k --token-file " + token, want: func(s *settings) {
+			s.Data, s.HTTP, s.HTTPTLS, s.TokenFile, s.token = "d", ":443", config.Certificate{Cert: "c", Key: "k"}, token, "secret"
+		}},
 		{args: "", err: "no directory for the store"},
-		{args: "--data d --http :80 --token-file " + token, err: "http :80: other machines can connect there, without TLS: want a loopback address, or --insecure-http"},
+		{args: "--data d --openflow ssl:127.0.0.1:6653", err: "openflow-tls: ssl:127.0.0.1:6653: want a certificate, its key, and the authority"},
+		{args: "--data d --openflow-tls-cert c", err: "openflow-tls: want all of"},
+		{args: "--data d --openflow-versions 1.0", err: "--openflow-versions 1.0: want some of 1.3, 1.5"},
+		{args: "--data d --http-tls-key k", err: "http-tls: want both"},
+		{args: "--data d --http :443 --http-tls-cert c --http-tls-key k", err: "http :443: other machines can connect there: want --token-file"},
+		{args: "--data d --http :80 --token-file " + token, err: "http :80: other machines can connect there, without TLS: want a loopback address, --http-tls-cert, or --insecure-http"},
 		{args: "--data d --http :80 --insecure-http", err: "http :80: other machines can connect there: want --token-file"},
 		{args: "--data d --openflow 10.0.0.1:6653", err: "openflow 10.0.0.1:6653: other machines can connect there, without TLS"},
 		{args: "--data d --openflow nowhere", err: `--openflow "nowhere": want HOST:PORT`},
