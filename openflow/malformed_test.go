@@ -166,6 +166,7 @@ func TestForeign(t *testing.T) {
 		{name: "known field of another width", match: []byte{0x80, 0, 11 << 1, 2, 1, 2}},
 		{name: "tunnel metadata", match: append([]byte{0, 1, 40 << 1, 64}, make([]byte, 64)...)},
 		{name: "a hash of the datapath", match: []byte{0xff, 0xff, 0, 8, 0, 0, 0x23, 0x20, 0, 0, 0, 7}, known: true},
+		{name: "a whole VLAN tag", match: []byte{0, 0, 4 << 1, 2, 0x10, 5}},
 		{name: "a field twice", match: []byte{0x80, 0, 11 << 1, 4, 1, 2, 3, 4}},
 		{name: "multipath into no field", actions: append([]byte{0xff, 0xff, 0, 32, 0, 0, 0x23, 0x20, 0, 10}, make([]byte, 22)...)},
 		{name: "a note", actions: []byte{0xff, 0xff, 0, 16, 0, 0, 0x23, 0x20, 0, 8, 1, 2, 3, 0, 0, 0}},

@@ -87,19 +87,21 @@ func TestLargestGroupInOpenVSwitch(t *testing.T) {
 		c := dial(t, s, v)
 		g := flows.Group{ID: 7, Type: flows.GroupSelect, Buckets: make([]flows.Bucket, 0, 1500)}
 		var msg []byte
-		for {
-			k := flows.NewBucket(0, 1, flows.SetMAC(flows.EthDst, flows.MAC{1: 2, 5: 1}), flows.Go(60))
-			if v >= V15 {
-				k.ID = uint32(len(g.Buckets))
+		for _, actions := range [][]flows.Action{{flows.SetMAC(flows.EthDst, flows.MAC{1: 2, 5: 1}), flows.Go(60)}, nil} { // then small ones
+			for {
+				k := flows.NewBucket(0, 1, actions...)
+				if v >= V15 {
+					k.ID = uint32(len(g.Buckets))
+				}
+				g.Buckets = append(g.Buckets, k)
+				b, err := AppendGroupMod(nil, v, 1, GroupAdd, &g)
+				if err != nil {
+					checkRefusal(t, err)
+					g.Buckets = g.Buckets[:len(g.Buckets)-1]
+					break
+				}
+				msg = b
 			}
-			g.Buckets = append(g.Buckets, k)
-			b, err := AppendGroupMod(nil, v, 1, GroupAdd, &g)
-			if err != nil {
-				checkRefusal(t, err)
-				g.Buckets = g.Buckets[:len(g.Buckets)-1]
-				break
-			}
-			msg = b
 		}
 		if n := len(g.Buckets); n < 1000 {
 			t.Errorf("%s: at most %d buckets", v, n)
