@@ -32,8 +32,8 @@ func HostSighting(v *View, in *Punted) (s topo.Sighting, ok bool) {
 		if f.NDLink == f.EthSrc || f.NDLink == (flows.MAC{}) { // an answer to one asker may leave it out (RFC 4861 section 7.2.4)
 			s.Addr = f.NDTarget
 		}
-	case f.NDTarget.IsValid() && f.NDLink == f.EthSrc && !f.Src.IsUnspecified():
-		s.Addr = f.Src
+	case f.NDTarget.IsValid() && !f.Src.IsUnspecified():
+		s.Addr = f.Src // whatever NDLink: the copy of a solicitation that Open vSwitch has answered comes with that of the answer
 	}
 	if answer {
 		return s, true

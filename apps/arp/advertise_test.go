@@ -63,7 +63,7 @@ func TestPacketInIPv6(t *testing.T) {
 	}{
 		"asks for a VIP": {ndFrame(135, "fd00::9", "fd00::100", true), []string{heard,
 			"IN_PORT " + vipMAC + ">" + nine + " fd00::100>fd00::9" + answer + "60 fd00::100 TargetAddress " + vipMAC}, false},
-		"asks without its MAC": {ndFrame(135, "fd00::9", "fd00::100", false), []string{here,
+		"asks without its MAC": {ndFrame(135, "fd00::9", "fd00::100", false), []string{heard,
 			"IN_PORT " + vipMAC + ">" + nine + " fd00::100>fd00::9" + answer + "60 fd00::100 TargetAddress " + vipMAC}, false},
 		"asks for a router": {ndFrame(135, "fd00::9", "fd00::fe", true), []string{heard,
 			"IN_PORT " + vipMAC + ">" + nine + " fd00::fe>fd00::9" + answer + "e0 fd00::fe TargetAddress " + vipMAC}, false},
@@ -77,7 +77,7 @@ func TestPacketInIPv6(t *testing.T) {
 		"probes for a host's":           {ndFrame(135, "::", "fd00::1", false), []string{here}, false},
 		"asks for nobody":               {ndFrame(135, "fd00::9", "fd00::77", true), []string{heard}, false},
 		"asks as a VIP":                 {ndFrame(135, "fd00::100", "fd00::1", true), []string{here + " fd00::100"}, false},
-		"asks with another's MAC":       {ndFrame(135, "fd00::9", "fd00::77", true, thief), []string{"sighted 00:00:00:00:00:08"}, false},
+		"asks with another's MAC":       {ndFrame(135, "fd00::9", "fd00::77", true, thief), []string{"sighted 00:00:00:00:00:08 fd00::9"}, false},
 		"claims a VIP's":                {ndFrame(136, "fd00::9", "fd00::100", true), []string{here + " fd00::100"}, false},
 		"tells its address":             {ndFrame(136, "fe80::9", "fd00::9", true), []string{heard}, false},
 		"answers a probe":               {ndFrame(136, "fd00::9", "fd00::9", false), []string{heard}, false},

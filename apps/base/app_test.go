@@ -33,7 +33,7 @@ func triangle() *topo.Snapshot {
 	for d := range flows.DPID(3) {
 		port(at(d+1, 1))
 		s.Hosts = append(s.Hosts, topo.SavedHost{MAC: mac(byte(d + 1)), At: at(d+1, 1), Live: d != 2,
-			Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, 0, 0, byte(d + 1)})}})
+			Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, 0, 0, byte(d + 1)}), netip.AddrFrom16([16]byte{0: 0xfd, 15: byte(d + 1)})}})
 	}
 	port(at(2, 2))
 	cable(at(1, 3), at(2, 3))
@@ -72,6 +72,10 @@ priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=drop
 priority=200,in_port=1 actions=resubmit(,1)
 priority=200,in_port=2 actions=resubmit(,1)
 priority=0 actions=drop
+table=1, priority=200,arp,in_port=1,dl_src=00:00:00:00:00:02,arp_spa=10.0.0.2,arp_op=1 actions=resubmit(,2)
+table=1, priority=200,icmp6,in_port=1,dl_src=00:00:00:00:00:02,ipv6_src=fd00::2,icmp_type=135 actions=resubmit(,2)
+table=1, priority=150,arp,arp_op=1 actions=group:1
+table=1, priority=150,icmp6,icmp_type=135 actions=group:1
 table=1, priority=100,in_port=1,dl_src=00:00:00:00:00:02 actions=resubmit(,2)
 table=1, priority=0 actions=group:1
 table=2, priority=300,vlan_tci=0x1000/0x1000 actions=resubmit(,60)

@@ -16,6 +16,13 @@ const (
 	prioND     = 200
 )
 
+// Priorities in table 1.
+const (
+	prioAskingFrom = 200
+	prioAsking     = 150
+	prioKnown      = 100
+)
+
 // Priorities in table 0.
 const (
 	prioLinkLLDP = 400
@@ -64,8 +71,9 @@ func (b *builder) classify() {
 	b.rule(t, 0, nil)
 }
 
-// source is tables 1 to 3, for senders that are not known. A copy to the controller must not hold up the packet itself: a meter drops it from there on, so
-// it goes on first and is copied last. A group undoes in between what was written to the packet.
+// source is tables 1 to 3, for senders that are not known, or ask from an address that is not known to be theirs, which nobody
+// may ever hear of otherwise. A copy to the controller must not hold up the packet itself: a meter drops it from there on, so it
+// goes on first and is copied last. A group undoes in between what was written to the packet.
 //
 // A VLAN has addresses of its own: what is tagged passes as it is, and nothing but its sender's MAC is learned.
 func (b *builder) source() {
@@ -86,10 +94,20 @@ func (b *builder) source() {
 		flows.NewBucket(1, 0, flows.Go(apps.TableKind)), flows.NewBucket(2, 0, flows.Go(apps.TableCopy)),
 	}})
 	b.rule(apps.TableSource, 0, nil, flows.ToGroup{ID: apps.GroupCopy})
+	b.rule(apps.TableSource, prioAsking, asking(true), flows.ToGroup{ID: apps.GroupCopy})
+	b.rule(apps.TableSource, prioAsking, asking(false), flows.ToGroup{ID: apps.GroupCopy})
 	for _, m := range []flows.Match{ethType(apps.EtherTypeARP), nd(apps.NeighbourSolicitation), nd(apps.NeighbourAdvertisement)} {
 		b.rule(apps.TableCopy, 100, m, flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller())
 	}
 	b.rule(apps.TableCopy, 0, nil, flows.ToMeter{ID: apps.MeterOther}, flows.Controller())
+}
+
+// asking matches requests for an address, of ARP or ND.
+func asking(ipv4 bool) flows.Match {
+	if ipv4 {
+		return ethType(apps.EtherTypeARP).Num(flows.ARPOp, apps.ARPRequest)
+	}
+	return nd(apps.NeighbourSolicitation)
 }
 
 // tagged matches what carries a VLAN tag.

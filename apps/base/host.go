@@ -6,12 +6,22 @@ import (
 	"github.com/evenflow/evenflow/topo"
 )
 
-// host are a host's rules: known as a sender at its port while it is live, and the way to it by its MAC, whether it is live
-// or not. to is the match on that MAC, which all switches share.
+// host are a host's rules: known as a sender at its port while it is live, also of requests from its addresses, and the way to
+// it by its MAC, whether it is live or not. to is the match on that MAC, which all switches share.
 func (b *builder) host(h *topo.Host, to flows.Match) {
 	edge := h.At.DPID == b.dpid && b.topo.Kind(h.At) == topo.Edge
 	if edge && h.Live {
-		b.rule(apps.TableSource, 100, inPort(h.At.No).MAC(flows.EthSrc, h.MAC), b.next(apps.TableKind))
+		b.rule(apps.TableSource, prioKnown, inPort(h.At.No).MAC(flows.EthSrc, h.MAC), b.next(apps.TableKind))
+		if b.nicira {
+			for _, a := range h.Addresses {
+				sender := flows.IPv6Src
+				if a.Is4() {
+					sender = flows.ARPSPA
+				}
+				from := asking(a.Is4()).Port(h.At.No).MAC(flows.EthSrc, h.MAC).Addr(sender, a)
+				b.rule(apps.TableSource, prioAskingFrom, from, b.next(apps.TableKind))
+			}
+		}
 	}
 	if no, ok := b.topo.Toward(b.dpid, h); ok {
 		b.rule(apps.TableForward, prioHost, to, b.towards(no, h.At.DPID == b.dpid)...)
