@@ -57,6 +57,19 @@ func BenchmarkAppendFlowMod(b *testing.B) {
 	}
 }
 
+// BenchmarkAppendCT writes the rule that commits a connection to a backend.
+func BenchmarkAppendCT(b *testing.B) {
+	r := flows.MustParseRule("table=75,priority=100,reg3=5,tcp,dl_dst=02:00:00:00:00:01 " +
+		"actions=ct(commit,table=74,zone=9,nat(dst=10.0.0.1:8080),exec(set_field:7->ct_mark))")
+	buf := make([]byte, 0, 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := AppendFlowMod(buf, V15, 1, FlowAdd, &r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkAppendPacketOut(b *testing.B) {
 	buf := make([]byte, 0, 1024)
 	data := make([]byte, 128)
