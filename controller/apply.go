@@ -74,7 +74,9 @@ func (sw *Switch) transact(j job) error {
 
 func (sw *Switch) tell(err error) {
 	sw.desired.refusals.Add(1)
-	sw.log().WithError(err).Error("desired state refused")
+	if sw.mayLog() {
+		sw.log().WithError(err).Error("desired state refused")
+	}
 }
 
 // settle carries out what these owners want. When something is refused its owner's change is left out, or undone as far
@@ -169,7 +171,7 @@ func (sw *Switch) undo(made []op, owner Owner) error {
 // notePlan logs what is unusual.
 func (sw *Switch) notePlan(ops []op) {
 	for _, p := range ops {
-		if cookie, ok := sw.desired.held.foreign[p.key]; ok && !p.deletes() {
+		if cookie, ok := sw.desired.held.foreign[p.key]; ok && !p.deletes() && sw.mayLog() {
 			sw.log().WithFields(logrus.Fields{"rule": p.after.String(), "cookie": fmt.Sprintf("%#x", cookie)}).
 				Warn("a foreign rule is replaced")
 		}
@@ -203,7 +205,9 @@ func (o outcome) blame(sw *Switch, ops []op, spare map[key]bool) map[Owner]error
 	note := func(p op, err error) {
 		if p.owner == nil {
 			spare[p.key] = true
-			sw.log().WithError(err).WithField("what", p.String()).Warn("not deleted")
+			if sw.mayLog() {
+				sw.log().WithError(err).WithField("what", p.String()).Warn("not deleted")
+			}
 		} else if bad[p.owner] == nil {
 			bad[p.owner] = &RefusedError{DPID: sw.info.DPID, Owner: p.owner, What: p.String(), Err: err}
 		}
@@ -223,10 +227,11 @@ func (o outcome) blame(sw *Switch, ops []op, spare map[key]bool) map[Owner]error
 func (sw *Switch) reread() error {
 	d := &sw.desired
 	s, err := sw.readOwn()
-	if err == nil {
-		d.held = found(s, d.cfg.Kind, d.held)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return err
+	d.held = found(s, d.cfg.Kind, d.held)
+	return nil
 }
 
 // readOwn reads what may be of kind Desired.

@@ -40,7 +40,7 @@ type Config struct {
 	BundleMax   int // messages in one bundle; default 5,000
 	BundleBytes int // bytes in one bundle, unless one message is larger; default 4 MiB
 	WriteMax    int // bytes that may wait for the peer to read; default 32 MiB
-	ReadMax     int // bytes of one reply in pieces; default 256 MiB
+	ReadMax     int // bytes of all replies in pieces that one switch is sending; default 256 MiB
 	AskMax      int // rules asked for at a time (Switch.AskRule); default 16,384
 	MaxSessions int // switches at a time; default 1,024
 	MaxWaiting  int // connections at a time that have not said which switch they are; default 1,024

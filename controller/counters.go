@@ -16,6 +16,7 @@ type Counters struct {
 	Audits        uint64
 	Refusals      uint64 // parts of the desired state refused
 	Errors        uint64 // error messages received
+	Unmatched     uint64 // of those, not told of since there were too many
 	Malformed     uint64 // messages that could not be read, and were ignored
 	Unknown       uint64 // messages of unknown type, and answers nobody waits for; ignored
 	MessagesIn    uint64
@@ -38,6 +39,7 @@ const (
 	packetIns = iota
 	droppedIns
 	errorsIn
+	unmatchedErrors
 	malformed
 	unknownIn
 	messagesIn
@@ -58,7 +60,7 @@ func (r *received) publish() {
 func (sw *Switch) Counters() Counters {
 	in, out, d := &sw.received.public, sw.w.counted(), &sw.desired
 	return Counters{
-		PacketIns: in[packetIns].Load(), DroppedIns: in[droppedIns].Load(), Errors: in[errorsIn].Load(),
+		PacketIns: in[packetIns].Load(), DroppedIns: in[droppedIns].Load(), Errors: in[errorsIn].Load(), Unmatched: in[unmatchedErrors].Load(),
 		Malformed: in[malformed].Load(), Unknown: in[unknownIn].Load(), MessagesIn: in[messagesIn].Load(),
 		BytesIn: in[bytesIn].Load(), BytesOut: sw.w.written.Load(),
 		FlowMods: out.flowMods, PacketOuts: out.packetOuts,

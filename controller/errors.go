@@ -19,6 +19,8 @@ var (
 	ErrProtocol  = errors.New("not OpenFlow")
 	ErrTLS       = errors.New("no TLS session")
 	ErrCrowded   = errors.New("too many connections that do not say which switch they are")
+	ErrExcess    = errors.New("the switch sends too much")
+	ErrUnknown   = errors.New("what the switch holds cannot be found out")
 	ErrFull      = errors.New("too many switches")
 )
 

@@ -76,7 +76,7 @@ var reasons = []struct {
 	err  error
 	name string
 }{
-	{ErrTLS, "TLS"}, {ErrCrowded, "crowded out"}, {ErrFull, "too many switches"},
+	{ErrTLS, "TLS"}, {ErrCrowded, "crowded out"}, {ErrFull, "too many switches"}, {ErrExcess, "sends too much"}, {ErrUnknown, "does not tell what it holds"},
 	{ErrDuplicate, "datapath id in use"}, {ErrTakenOver, "taken over"}, {ErrAuxiliary, "auxiliary"}, {ErrStalled, "does not read"},
 	{ErrSilent, "does not answer echo requests"}, {ErrNoAnswer, "does not answer"}, {ErrProtocol, "not OpenFlow"},
 	{ErrClosed, "closed by the peer"},

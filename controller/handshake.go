@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/flows"
@@ -103,6 +105,10 @@ func (sw *Switch) survey() (conns []flows.InstalledRule, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(list) > portsMax {
+		return nil, fmt.Errorf("%w: %d ports", ErrExcess, len(list))
+	}
+	slices.SortFunc(list, func(p, q openflow.Port) int { return cmp.Compare(p.No, q.No) })
 	sw.mu.Lock()
 	sw.ports = list
 	sw.mu.Unlock()

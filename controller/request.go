@@ -21,7 +21,7 @@ type request struct {
 
 	// Guarded by requests.mu until done is closed.
 	pieces [][]byte // copies of the whole replies
-	size   int
+	size   int      // of pieces
 	err    error
 }
 
@@ -36,6 +36,7 @@ type batch struct {
 type requests struct {
 	mu    sync.Mutex
 	open  map[uint32]*request
+	size  int    // bytes of the replies of all that are open
 	asks  int    // those with rule set
 	batch *batch // the one under way, nil if none
 }
@@ -61,7 +62,12 @@ func (r *requests) remove(xid uint32) {
 }
 
 func (r *requests) drop(xid uint32) {
-	if q := r.open[xid]; q != nil && q.rule != nil {
+	q := r.open[xid]
+	if q == nil {
+		return
+	}
+	r.size -= q.size
+	if q.rule != nil {
 		r.asks--
 	}
 	delete(r.open, xid)
@@ -77,9 +83,11 @@ func (r *requests) reply(h openflow.Header, msg []byte, limit int) (q *request, 
 	}
 	if q.want != h.Type {
 		q.err = fmt.Errorf("%w: %s answers %s", ErrProtocol, h.Type, q.what)
-	} else if q.size += len(msg); q.size > limit {
-		q.err = fmt.Errorf("reply to %s: more than %d bytes", q.what, limit)
+	} else if r.size+len(msg)+perObject > limit {
+		q.err = fmt.Errorf("reply to %s: %w: more than %d bytes", q.what, ErrExcess, limit)
 	} else {
+		q.size += len(msg) + perObject
+		r.size += len(msg) + perObject
 		q.pieces = append(q.pieces, slices.Clone(msg))
 		if h.Type == openflow.TypeMultipartReply {
 			m, err := openflow.ParseMultipart(msg)

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/evenflow/evenflow/openflow"
@@ -84,7 +85,7 @@ func (sw *Switch) row(ops []op) (n int, out outcome, err error) {
 	msgs = openflow.AppendBarrier(msgs, sw.info.Version, barrier)
 	b := &batch{first: first, n: n}
 	if err := sw.exchange("barrier request", openflow.TypeBarrierReply, b, msgs, barrier); err != nil {
-		return n, out, err
+		return n, out, fmt.Errorf("%w: barrier request: %w", ErrUnknown, err)
 	}
 	for i, p := range ops[:n] {
 		if err := b.errs[i]; err != nil {

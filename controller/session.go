@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,8 +16,12 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// heldMax bounds the messages kept during the handshake.
-const heldMax = 1 << 16
+const (
+	heldMax   = 16 << 20 // bytes of messages kept during the handshake
+	perObject = 64       // bytes that anything kept costs beside its own, about
+	portsMax  = 1 << 16  // ports of a switch
+	errorsMax = 100      // errors a second that are matched to their messages; a search each
+)
 
 // serve is the session's life. The calling goroutine is its reader.
 func (sw *Switch) serve(ctx context.Context) error {
@@ -199,8 +204,8 @@ func (sw *Switch) handle(msg []byte) error {
 
 // hold keeps a message for replay.
 func (sw *Switch) hold(msg []byte) error {
-	if len(sw.held) == heldMax {
-		return fmt.Errorf("more than %d messages during the handshake", heldMax)
+	if sw.heldBytes += len(msg) + perObject; sw.heldBytes > heldMax {
+		return fmt.Errorf("%w: more than %d bytes of news during the handshake", ErrExcess, heldMax)
 	}
 	sw.held = append(sw.held, slices.Clone(msg))
 	return nil
@@ -209,7 +214,7 @@ func (sw *Switch) hold(msg []byte) error {
 // replay handles what was held.
 func (sw *Switch) replay() error {
 	held := sw.held
-	sw.held = nil
+	sw.held, sw.heldBytes = nil, 0
 	for _, msg := range held {
 		h, err := openflow.ParseHeader(msg)
 		if err != nil {
@@ -235,23 +240,30 @@ func (sw *Switch) notice(h openflow.Header, msg []byte) {
 		sw.bad(h, err)
 		return
 	}
-	sw.setPort(reason, p)
+	if !sw.setPort(reason, p) {
+		sw.bad(h, fmt.Errorf("port %d: more than %d ports", p.No, portsMax))
+		return
+	}
 	sw.c.h.PortStatus(sw, reason, p)
 }
 
-func (sw *Switch) setPort(reason openflow.PortReason, p openflow.Port) {
+// setPort is false if there is no room for one more port.
+func (sw *Switch) setPort(reason openflow.PortReason, p openflow.Port) bool {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
-	i := slices.IndexFunc(sw.ports, func(q openflow.Port) bool { return q.No == p.No })
+	i, known := slices.BinarySearchFunc(sw.ports, p.No, func(q openflow.Port, no uint32) int { return cmp.Compare(q.No, no) })
 	switch {
-	case reason == openflow.PortDeleted && i >= 0:
+	case reason == openflow.PortDeleted && known:
 		sw.ports = slices.Delete(sw.ports, i, i+1)
 	case reason == openflow.PortDeleted:
-	case i >= 0:
+	case known:
 		sw.ports[i] = p
+	case len(sw.ports) >= portsMax:
+		return false
 	default:
-		sw.ports = append(sw.ports, p)
+		sw.ports = slices.Insert(sw.ports, i, p)
 	}
+	return true
 }
 
 // bad notes a message that cannot be read. The stream is still in step, so the session goes on.
@@ -272,11 +284,24 @@ func (sw *Switch) gotError(h openflow.Header, msg []byte) {
 	case q != nil && q.rule != nil:
 		sw.c.h.Refused(sw, askText(q.rule), e)
 	case known:
+	case !sw.matching():
+		sw.received.tally[unmatchedErrors]++
 	case !sw.ready.Load():
-		sw.log().WithError(e).Warn("error during the handshake")
+		if sw.mayLog() {
+			sw.log().WithError(e).Warn("error during the handshake")
+		}
 	default:
 		sw.c.h.Refused(sw, messageText(sw.w.sent.find(h.XID), e), e)
 	}
+}
+
+// matching reports whether one more error may be matched to its message in the present second.
+func (sw *Switch) matching() bool {
+	if now := time.Now(); now.Sub(sw.errorsSince) >= time.Second {
+		sw.errorsSince, sw.errors = now, 0
+	}
+	sw.errors++
+	return sw.errors <= errorsMax
 }
 
 // messageText says what a message was that an error answers; e has a part of it if it is not known any more.

@@ -33,6 +33,10 @@ type Switch struct {
 	removed  openflow.FlowRemoved
 	held     [][]byte // messages to be replayed after Connected
 
+	heldBytes   int
+	errors      int // in the second from errorsSince
+	errorsSince time.Time
+
 	requests requests
 	queue    queue
 	desired  desired // the applying goroutine's own
