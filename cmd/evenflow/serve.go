@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/pprof"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type serveFlags struct {
 	httpTLS                         config.Certificate
 	http, data, tokenFile, logLevel string
 	insecureHTTP, insecureOpenFlow  bool
-	cpuProfile                      string
+	pprof                           string
 }
 
 func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
@@ -51,22 +50,18 @@ func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
 	flags.BoolVar(&f.insecureHTTP, "insecure-http", false,
 		"let the API listen without TLS where other machines can connect; it needs a token then")
 	flags.BoolVar(&f.insecureOpenFlow, "insecure-openflow", false, "let anyone who can connect be a switch")
-	cmd.Flags().StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of the whole run to this file, for go tool pprof")
+	cmd.Flags().StringVar(&f.pprof, "pprof", "", "serve Go's profiles at this loopback address, HOST:PORT, for go tool pprof")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := f.settings(cmd)
 		if err != nil {
 			return err
 		}
-		if f.cpuProfile != "" {
-			file, err := os.Create(f.cpuProfile)
+		if f.pprof != "" {
+			stop, err := serveProfiles(f.pprof)
 			if err != nil {
 				return err
 			}
-			defer file.Close()
-			if err := pprof.StartCPUProfile(file); err != nil {
-				return err
-			}
-			defer pprof.StopCPUProfile()
+			defer stop()
 		}
 		log := logrus.New()
 		log.SetOutput(t.err)
