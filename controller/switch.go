@@ -81,6 +81,9 @@ func (sw *Switch) Info() Info {
 	return info
 }
 
+// DPID is the switch's datapath id.
+func (sw *Switch) DPID() flows.DPID { return sw.info.DPID }
+
 // String names the session in logs.
 func (sw *Switch) String() string {
 	return fmt.Sprintf("switch %s at %s", sw.info.DPID, sw.info.Remote)

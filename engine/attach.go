@@ -104,21 +104,6 @@ func (e *Engine) attach(sw *controller.Switch, s *session) {
 	}
 }
 
-// PortStatus follows a port.
-func (e *Engine) PortStatus(sw *controller.Switch, reason openflow.PortReason, p openflow.Port) {
-	q, ok := topoPort(p)
-	if !ok {
-		return
-	}
-	d := sw.Info().DPID
-	e.post(func() {
-		if s := e.switches[d]; s != nil && s.sw == sw {
-			e.tellPort(topo.PortID{DPID: d, No: q.No}, q, reason)
-			e.topo.PortStatus(e.cfg.Now(), d, q, reason == openflow.PortDeleted)
-		}
-	})
-}
-
 // tellPort tells of a port that has come, gone, or changed between up and down. The topology is as before.
 func (e *Engine) tellPort(id topo.PortID, p topo.Port, reason openflow.PortReason) {
 	state := func(up bool) string {
@@ -127,7 +112,7 @@ func (e *Engine) tellPort(id topo.PortID, p topo.Port, reason openflow.PortReaso
 		}
 		return "down"
 	}
-	old, known := e.topo.Snapshot().Port(id)
+	old, known := e.topo.Port(id)
 	switch {
 	case reason == openflow.PortDeleted:
 		e.tell("port", id.String(), fmt.Sprintf("%s removed", p.Name))
@@ -158,7 +143,7 @@ func (e *Engine) Applied(d flows.DPID, o controller.Owner, version uint64, err e
 
 // Refused tells of an error that answers a connection rule or a packet-out.
 func (e *Engine) Refused(sw *controller.Switch, what string, err error) {
-	e.tell("error", sw.Info().DPID.String(), fmt.Sprintf("refused %s: %v", what, err))
+	e.tell("error", sw.DPID().String(), fmt.Sprintf("refused %s: %v", what, err))
 }
 
 // topoPort is a physical port as the topology sees it; ok is false for reserved ports.

@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/evenflow/evenflow/apps"
+import (
+	"maps"
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+)
 
 // Counts are what the engine, the topology and the apps have turned away.
 func (e *Engine) Counts() []apps.Count {
@@ -9,6 +14,10 @@ func (e *Engine) Counts() []apps.Count {
 		{Part: "engine", Reason: "malformed frame", N: e.undelivered.malformed.Load()},
 		{Part: "engine", Reason: "packet for no app", N: e.undelivered.unclaimed.Load()},
 		{Part: "engine", Reason: "event not listed", N: e.events.lostCount()},
+	}
+	endings := e.ctl.Endings()
+	for _, reason := range slices.Sorted(maps.Keys(endings)) {
+		out = append(out, apps.Count{Part: "sessions", Reason: reason, N: endings[reason]})
 	}
 	if c := e.topoCounts.Load(); c != nil {
 		out = append(out,

@@ -23,6 +23,9 @@ type session struct {
 	dpid   flows.DPID
 	frame  apps.Frame
 	punted apps.Punted
+
+	waiting atomic.Int32 // sightings in the queue
+	news    portNews
 }
 
 // Packet-ins that no app took, by reason.
@@ -106,4 +109,4 @@ func (s *session) AskRule(r *flows.Rule) { s.sw.AskRule(r) }
 func (s *session) PacketOut(inPort uint32, actions []flows.Action, data []byte) {
 	s.sw.PacketOut(inPort, actions, data)
 }
-func (s *session) Sighted(x topo.Sighting) bool { return s.engine.queue.sighted(x) }
+func (s *session) Sighted(x topo.Sighting) bool { return s.engine.queue.sighted(s, x) }

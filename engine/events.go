@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,20 +78,21 @@ func (l *eventLog) keep(e apps.Event) {
 	}
 }
 
-// add takes an event, to be seen when it has been written.
-func (l *eventLog) add(e apps.Event) {
+// add takes an event, to be seen when it has been written; not ok: it is one too many. message is what the log is to say.
+func (l *eventLog) add(e apps.Event) (message string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, ok := l.throttle.pass(e)
+	e, ok = l.throttle.pass(e)
 	if !ok || len(l.pending) >= maxPending {
 		l.lost++
-		return
+		return "", false
 	}
 	l.pending = append(l.pending, e)
 	select {
 	case l.told <- struct{}{}:
 	default:
 	}
+	return e.Message, true
 }
 
 // run writes what is told until ctx ends: at once what comes alone, and together what comes fast.
@@ -202,12 +204,13 @@ func (e *Engine) tell(kind, subject, message string) { e.tellOf("", kind, subjec
 
 // tellOf is tell of something that came from somewhere.
 func (e *Engine) tellOf(origin vip.Origin, kind, subject, message string) {
-	e.events.add(apps.Event{Time: e.cfg.Now(), Kind: kind, Subject: subject, Message: message, Origin: origin})
-	e.log.WithField("kind", kind).WithField("subject", subject).Info(message)
+	if message, ok := e.events.add(apps.Event{Time: e.cfg.Now(), Kind: kind, Subject: subject, Message: message, Origin: origin}); ok {
+		e.log.WithField("kind", kind).WithField("subject", subject).Info(message)
+	}
 }
 
-// throttle keeps what may come in floods from washing everything else out of the log: errors of a switch, and hosts. The
-// zero throttle is ready.
+// throttle keeps what may come in floods from washing everything else out of the log: errors, ports and comings and goings of a
+// switch, and hosts. The zero throttle is ready.
 type throttle struct {
 	window time.Time
 	counts map[string]int
@@ -215,8 +218,8 @@ type throttle struct {
 
 const throttleWindow = 10 * time.Second
 
-// throttled are the kinds of events that are bounded, and how many may come in a window: errors by subject.
-var throttled = map[string]int{"error": 20, "host": 200}
+// throttled are the kinds of events that are bounded, and how many may come in a window: of hosts in all, else from one switch.
+var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200}
 
 // pass reports whether an event is to be kept. The first that is not becomes one that says so.
 func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
@@ -228,8 +231,9 @@ func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
 		t.window, t.counts = e.Time, map[string]int{}
 	}
 	key := e.Kind
-	if e.Kind == "error" {
-		key += " " + e.Subject
+	if e.Kind != "host" {
+		name, _, _ := strings.Cut(e.Subject, ":") // of a port, its switch
+		key += " " + name
 	}
 	t.counts[key]++
 	switch n := t.counts[key]; {

@@ -22,7 +22,7 @@ func (e *Engine) loop(ctx context.Context) error {
 		case f := <-e.queue.work:
 			f()
 		case s := <-e.queue.sightings:
-			e.topo.Sighting(e.cfg.Now(), s)
+			e.sight(s)
 		case <-timer.C:
 		}
 		e.drain()
@@ -40,7 +40,7 @@ func (e *Engine) drain() {
 		case f := <-e.queue.work:
 			f()
 		case s := <-e.queue.sightings:
-			e.topo.Sighting(e.cfg.Now(), s)
+			e.sight(s)
 		default:
 			return
 		}

@@ -85,6 +85,15 @@ func (t *Topology) port(id PortID) *port {
 	return nil
 }
 
+// Port is a port as it is now.
+func (t *Topology) Port(id PortID) (Port, bool) {
+	p := t.port(id)
+	if p == nil {
+		return Port{}, false
+	}
+	return p.Port, true
+}
+
 // makePort finds a port or adds it, down.
 func (t *Topology) makePort(s *swtch, no uint32) *port {
 	i, ok := s.findPort(no)
