@@ -1,0 +1,457 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"golang.org/x/sys/unix"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// A controller that is killed takes no connection with it, and new ones are made without it. The next one changes nothing.
+func TestGroupControllerKilled(t *testing.T) {
+	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
+		t.Run(version, func(t *testing.T) {
+			p := newGroupPool(t, version)
+			tcp := p.open("tcp", 3)
+			quiet(p.network)
+			before := []dump{dumpOf(t, p.sw(1)), dumpOf(t, p.sw(2))}
+			for _, how := range []func(){p.ctl.kill, p.ctl.stop} {
+				how()
+				p.stay("without a controller", tcp, "")
+				if _, err := p.client.Run(p.ctx, "ip", "neigh", "flush", "all"); err != nil {
+					t.Fatal(err)
+				}
+				for name, list := range p.open("tcp", 3) {
+					tcp[name] = append(tcp[name], list...)
+				}
+				p.ctl.start()
+				p.awaitReady()
+				p.stay("with the next one", tcp, "")
+				all, err := p.api.switches()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, s := range all {
+					if s.Modifications != 0 || s.FlowMods != 0 {
+						t.Errorf("%d modifications of switch %s and %d flow-mods", s.Modifications, s.DPID, s.FlowMods)
+					}
+					dumpOf(t, p.sw(i+1)).sameAs(t, p.sw(i+1).Name(), before[i])
+				}
+			}
+			p.open("tcp", 3)
+		})
+	}
+}
+
+// A client's switch that is killed forgets all connections; the backends stay the same, so they go on, whoever speaks first.
+func TestGroupSwitchKilled(t *testing.T) {
+	w := line(t, 2, "OpenFlow15")
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
+	var mu sync.Mutex
+	accepted := map[string]net.Conn{}
+	for _, h := range []*lab.Host{b1, b2} {
+		l := h.Listen("tcp", h.IP()+":8080")
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				mu.Lock()
+				accepted[c.RemoteAddr().String()] = c
+				mu.Unlock()
+				_, _ = fmt.Fprintln(c, "welcome")
+			}
+		}()
+	}
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	var all []*conn
+	hear := func(c *conn, want string) {
+		t.Helper()
+		_ = c.SetDeadline(time.Now().Add(answerLimit))
+		if line, err := c.in.ReadString('\n'); err != nil || line != want+"\n" {
+			t.Errorf("%s hears %q, %v; want %q", c.LocalAddr(), line, err, want)
+		}
+	}
+	for range 12 {
+		c := w.dial(client, "tcp", "", address+":80")
+		hear(c, "welcome")
+		all = append(all, c)
+	}
+	for round := range 2 {
+		w.sw(1).Restart()
+		w.awaitReady()
+		w.Eventually(patience, func() error {
+			if groups := w.sw(1).DumpGroups(); len(groups) < 2 {
+				return fmt.Errorf("groups: %v", groups)
+			}
+			return nil
+		})
+		for i, c := range all {
+			mu.Lock()
+			server := accepted[c.LocalAddr().String()]
+			mu.Unlock()
+			say := func() {
+				if _, err := fmt.Fprintln(server, "push"); err != nil {
+					t.Error(err)
+				}
+				hear(c, "push")
+			}
+			ask := func() {
+				if _, err := fmt.Fprintln(c, "question"); err != nil {
+					t.Error(err)
+				}
+				_ = server.SetDeadline(time.Now().Add(answerLimit))
+				if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "question\n" {
+					t.Errorf("the backend of %s hears %q, %v", c.LocalAddr(), line, err)
+				}
+			}
+			if i%2 == round {
+				say()
+				ask()
+			} else {
+				ask()
+				say()
+			}
+		}
+	}
+}
+
+// edgeZone is the conntrack zone in which a switch translates for its clients.
+func edgeZone(t *testing.T, s *lab.Switch) string {
+	t.Helper()
+	for _, rule := range s.DumpFlows() {
+		if m := regexp.MustCompile(`table=42,.*ct\(commit,table=41,zone=(\d+),`).FindStringSubmatch(rule); m != nil {
+			return m[1]
+		}
+	}
+	t.Fatal("no rule commits to a zone")
+	return ""
+}
+
+// vanish ends a connection so that its peer is not told.
+func vanish(t *testing.T, c net.Conn) {
+	t.Helper()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_REPAIR, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+}
+
+// A port that a client uses again connects at once, however its last connection has ended: conntrack may take it for alive.
+func TestGroupPortUsedAgain(t *testing.T) {
+	w := line(t, 2, "")
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
+	var mu sync.Mutex
+	accepted := map[string]net.Conn{}
+	for _, h := range []*lab.Host{b1, b2} {
+		l := h.Listen("tcp", h.IP()+":8080")
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				mu.Lock()
+				accepted[c.RemoteAddr().String()] = c
+				mu.Unlock()
+				_, _ = fmt.Fprintln(c, h.Name())
+			}
+		}()
+	}
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	connect := func(port int) *conn {
+		t.Helper()
+		var c *conn
+		w.Eventually(patience, func() (err error) {
+			c, err = dial(w.ctx, client, "tcp", fmt.Sprint(":", port), address+":80")
+			if err != nil && !errors.Is(err, syscall.EADDRNOTAVAIL) { // the client's own kernel has not done with the last one
+				t.Fatal(err)
+			}
+			return err
+		})
+		t.Cleanup(func() { _ = c.Close() })
+		_ = c.SetDeadline(time.Now().Add(answerLimit))
+		if _, err := c.in.ReadString('\n'); err != nil {
+			t.Fatalf("port %d: %v", port, err)
+		}
+		return c
+	}
+	ends := map[string]func(c *conn, server net.Conn){
+		"the client vanished":    func(c *conn, _ net.Conn) { vanish(t, c.Conn) },
+		"half closed":            func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).CloseWrite(); vanish(t, c.Conn) },
+		"the backend has forgot": func(c *conn, server net.Conn) { vanish(t, c.Conn); vanish(t, server) },
+		"reset by the client":    func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
+		"closed by the backend": func(c *conn, server net.Conn) {
+			_ = server.Close()
+			_, _ = c.in.ReadString('\n')
+			_ = c.Close()
+		},
+	}
+	port := 20000
+	for how, end := range ends {
+		for range 10 {
+			port += 50 // Open vSwitch may give the backend the next one
+			c := connect(port)
+			mu.Lock()
+			server := accepted[c.LocalAddr().String()]
+			delete(accepted, c.LocalAddr().String())
+			mu.Unlock()
+			if server == nil {
+				t.Fatalf("%s: the backend of port %d sees another", how, port)
+			}
+			end(c, server)
+			c = connect(port)
+			if n, err := retransmissions(c); err != nil || n > 1 { // a SYN that meets an old socket is sent again at once
+				t.Errorf("%s: port %d connects with %d retransmissions, %v", how, port, n, err)
+			}
+			if _, err := fmt.Fprintln(c, "hello"); err != nil {
+				t.Errorf("%s: %v", how, err)
+			}
+		}
+	}
+}
+
+// The same ports twice, many at a time, reset or closed: none is lost.
+func TestGroupPortsTwice(t *testing.T) {
+	p := newGroupPool(t, "")
+	for _, reset := range []bool{true, false} {
+		base := 20000
+		if reset {
+			base = 30000
+		}
+		for round := range 2 {
+			var wg sync.WaitGroup
+			ports := make(chan int)
+			for range 16 {
+				wg.Go(func() {
+					for port := range ports {
+						c, err := dial(p.ctx, p.client, "tcp", fmt.Sprint(":", port), address+":80")
+						if err == nil {
+							_, _, err = c.ask("hello")
+							if reset {
+								_ = c.Conn.(*net.TCPConn).SetLinger(0)
+							}
+							_ = c.Close()
+						}
+						if err != nil {
+							t.Errorf("reset %v, round %d, port %d: %v", reset, round, port, err)
+						}
+					}
+				})
+			}
+			for port := base; port < base+400; port++ {
+				ports <- port
+			}
+			close(ports)
+			wg.Wait()
+		}
+	}
+}
+
+// What conntrack is made to forget goes on without a stall.
+func TestGroupFlush(t *testing.T) {
+	p := newGroupPool(t, "")
+	zone := edgeZone(t, p.sw(1))
+	tcp := p.open("tcp", 3)
+	ctx, cancel := context.WithCancel(p.ctx)
+	var wg sync.WaitGroup
+	rounds := make(chan struct{}, 1<<16)
+	for _, list := range tcp {
+		for _, c := range list {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					if _, _, err := c.ask("ping"); err != nil {
+						t.Errorf("%s: %v", c.LocalAddr(), err)
+						return
+					}
+					rounds <- struct{}{}
+				}
+			})
+		}
+	}
+	for range 8 {
+		for range 50 {
+			<-rounds
+		}
+		p.sw(1).Ofctl("ct-flush", "zone="+zone)
+	}
+	cancel()
+	wg.Wait()
+	for name, list := range tcp {
+		for _, c := range list {
+			if n, err := retransmissions(c); err != nil || n > 0 {
+				t.Errorf("a connection to %s has sent %d segments again, %v", name, n, err)
+			}
+		}
+	}
+	p.stay("forgotten by conntrack", tcp, "")
+}
+
+// When conntrack has no room TCP connections are made without it, and last. Nothing leaves untranslated.
+func TestGroupConntrackFull(t *testing.T) {
+	p := newGroupPool(t, "")
+	held := p.open("tcp", 3)
+	toVIP := func(g gopacket.Packet) bool {
+		ip, _ := g.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+		return ip != nil && ip.DstIP.String() == address
+	}
+	var leaks []*tap
+	for _, b := range p.backends {
+		leaks = append(leaks, p.tap(b, toVIP))
+	}
+	p.sw(1).Appctl("dpctl/ct-set-maxconns", "1")
+	full := p.open("tcp", 3)
+	for range 40 {
+		c := p.dial(p.client, "tcp", "", address+":80")
+		name := p.who(c)
+		full[name] = append(full[name], c)
+	}
+	for name, list := range full {
+		for _, c := range list {
+			if n, err := retransmissions(c); err != nil || n > 0 {
+				t.Errorf("a connection to %s has sent %d segments again, %v", name, n, err)
+			}
+		}
+	}
+	c := p.dial(p.client, "udp", "", address+":80")
+	for range 3 {
+		if _, err := c.Write([]byte("lost\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Eventually(patience, func() error { // and counted
+		all, err := p.api.switches()
+		if err != nil {
+			return err
+		}
+		for _, d := range all[0].Drops {
+			if strings.Contains(d.Reason, "no room") && d.Packets >= 3 {
+				return nil
+			}
+		}
+		return fmt.Errorf("drops: %+v", all[0].Drops)
+	})
+	p.stay("full", full, "")
+	p.stay("full", held, "")
+	p.sw(1).Appctl("dpctl/ct-set-maxconns", "3000000")
+	p.stay("room again", full, "")
+	p.stay("room again", held, "")
+	for i, l := range leaks {
+		if n := len(l.packets()); n > 0 {
+			t.Errorf("%d packets have left untranslated for %s", n, p.backends[i].Name())
+		}
+	}
+}
+
+// Through the VIP and past it at a time, also from one port.
+func TestGroupBesideDirect(t *testing.T) {
+	p := newGroupPool(t, "")
+	for _, network := range []string{"tcp", "udp"} {
+		direct := map[string]*conn{}
+		for _, b := range p.backends {
+			direct[b.Name()] = p.dial(p.client, network, ":5000", b.IP()+":8080")
+		}
+		past := func() {
+			t.Helper()
+			for name, c := range direct {
+				if who, seen, err := c.ask("direct"); err != nil || who != name || seen != p.client.IP()+":5000" {
+					t.Errorf("%s, past the VIP to %s: answer of %q for %q, %v", network, name, who, seen, err)
+				}
+			}
+		}
+		for range 4 {
+			past()
+			c := p.dial(p.client, network, "", address+":80")
+			p.who(c)
+			past()
+			p.who(c)
+		}
+		if network == "tcp" {
+			c := p.dial(p.client, network, ":5000", address+":80") // the same at one of the backends, were its port not changed
+			for range 3 {
+				p.who(c)
+				past()
+			}
+		}
+	}
+	if _, _, err := p.dial(p.client, "udp", "", p.backends[0].IP()+":9").ask("closed"); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a closed port of a backend: %v", err)
+	}
+	if out := p.sw(1).Ofctl("show"); !strings.Contains(out, "dpid") { // it has survived equal tuples
+		t.Error(out)
+	}
+}
+
+// ICMP errors about connections find their way, translated within: from the client's side to the backend, and from a backend.
+func TestGroupICMP(t *testing.T) {
+	p := newGroupPool(t, "")
+	tcp := p.open("tcp", 3)
+	for name, list := range tcp {
+		var backend *lab.Host
+		for _, b := range p.backends {
+			if b.Name() == name {
+				backend = b
+			}
+		}
+		errorsAt := p.tap(backend, func(g gopacket.Packet) bool { return g.Layer(layers.LayerTypeICMPv4) != nil })
+		local := list[0].LocalAddr().(*net.TCPAddr)
+		if err := p.client.Frames().Send(tooBig(t, p.client, address, 80, uint16(local.Port))); err != nil {
+			t.Fatal(err)
+		}
+		p.Eventually(patience, func() error {
+			for _, g := range errorsAt.packets() {
+				quoted := gopacket.NewPacket(g.Layer(layers.LayerTypeICMPv4).LayerPayload(), layers.LayerTypeIPv4, gopacket.Default)
+				ip, _ := quoted.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+				if ip != nil && ip.SrcIP.String() == backend.IP() && ip.DstIP.String() == p.client.IP() {
+					return nil
+				}
+			}
+			return fmt.Errorf("%s has not been told", name)
+		})
+	}
+	p.service(vip.Spec{Name: "deaf", Address: address, Protocol: vip.UDP, Port: "99", Mode: vip.ModeGroup}, 9999, p.backends...)
+	if _, _, err := p.dial(p.client, "udp", "", address+":99").ask("anybody"); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a backend without a listener: %v", err)
+	}
+}
+
+// tooBig is an ICMP error from a host about a TCP segment that it has got.
+func tooBig(t *testing.T, h *lab.Host, from string, sport, dport uint16) []byte {
+	t.Helper()
+	opt := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	own := net.ParseIP(h.IP())
+	inner := gopacket.NewSerializeBuffer()
+	ip := &layers.IPv4{Version: 4, TTL: 60, Protocol: layers.IPProtocolTCP, SrcIP: net.ParseIP(from), DstIP: own}
+	tcp := &layers.TCP{SrcPort: layers.TCPPort(sport), DstPort: layers.TCPPort(dport), ACK: true}
+	if err := tcp.SetNetworkLayerForChecksum(ip); err != nil {
+		t.Fatal(err)
+	}
+	if err := gopacket.SerializeLayers(inner, opt, ip, tcp); err != nil {
+		t.Fatal(err)
+	}
+	b := gopacket.NewSerializeBuffer()
+	err := gopacket.SerializeLayers(b, opt,
+		&layers.Ethernet{SrcMAC: hostMAC(t, h), DstMAC: vipMAC, EthernetType: layers.EthernetTypeIPv4},
+		&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolICMPv4, SrcIP: own, DstIP: net.ParseIP(from)},
+		&layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(3, 4), Seq: 1400}, gopacket.Payload(inner.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
