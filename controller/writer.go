@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	flushAt   = 64 << 10 // bytes gathered that are written though the reader has more to do
-	keepBytes = 1 << 20  // a buffer grown beyond is not kept
+	flushAt   = 64 << 10  // bytes gathered that are written though the reader has more to do
+	keepBytes = 256 << 10 // a buffer grown beyond is not kept
 )
 
 // writer gathers messages and writes them in order, as many as there are at a time.

@@ -69,6 +69,7 @@ type Engine struct {
 	switches map[flows.DPID]*session
 	sought   map[netip.Addr]bool // addresses of backends and gateways
 	settled  settled
+	shared   shared
 	saved    saver
 }
 
@@ -82,7 +83,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
-		status: newStatus(), stats: controller.NewStats(), drops: newDropCounts(), switches: map[flows.DPID]*session{},
+		status: newStatus(), stats: controller.NewStats(), drops: newDropCounts(), switches: map[flows.DPID]*session{}, shared: shared{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
 	for _, m := range cfg.Apps {

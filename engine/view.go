@@ -106,8 +106,9 @@ func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]con
 			}
 		}
 		for d := range v.Switches {
-			seq := e.status.sent(d, o, v)
-			out[d] = append(out[d], controller.OwnerState{Owner: o, Version: seq, State: wanted[d]})
+			st := e.shared.state(o, wanted[d])
+			st.Version = e.status.sent(d, o, v)
+			out[d] = append(out[d], st)
 		}
 	}
 	return out
