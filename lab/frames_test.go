@@ -1,0 +1,29 @@
+package lab
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// Frames come as they were sent, VLAN tags included, which the kernel takes out.
+func TestFramesKeepTheirTags(t *testing.T) {
+	l := New(t)
+	a, b := l.Host("a", "10.0.0.1/24"), l.Host("b", "10.0.0.2/24")
+	l.Link(a, 0, b, 0)
+	out, in := a.Frames(), b.Frames()
+	addresses := []byte{2, 0, 10, 0, 0, 2, 2, 0, 10, 0, 0, 1}
+	for _, rest := range [][]byte{
+		{0x12, 0x34},
+		{0x81, 0, 0xe0, 7, 0x12, 0x34},
+		{0x88, 0xa8, 0x20, 7, 0x81, 0, 0, 9, 0x12, 0x34},
+	} {
+		frame := append(append(append([]byte(nil), addresses...), rest...), make([]byte, 46)...)
+		if err := out.Send(frame); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Receive(within(t, 10*time.Second), func(f []byte) bool { return bytes.Equal(f, frame) }); err != nil {
+			t.Errorf("%x: %v", rest, err)
+		}
+	}
+}
