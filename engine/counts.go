@@ -25,7 +25,9 @@ func (e *Engine) Counts() []apps.Count {
 			apps.Count{Part: "topology", Reason: "forged LLDP", N: c.ForgedLLDP},
 			apps.Count{Part: "topology", Reason: "own LLDP at its own port", N: c.LoopedLLDP},
 			apps.Count{Part: "topology", Reason: "host ignored", N: c.IgnoredHosts},
+			apps.Count{Part: "topology", Reason: "forbidden sender", N: c.Forbidden},
 			apps.Count{Part: "topology", Reason: "no room for a host", N: c.TableFull},
+			apps.Count{Part: "topology", Reason: "idle host displaced", N: c.Displaced},
 			apps.Count{Part: "topology", Reason: "claim refused", N: c.RefusedClaims},
 			apps.Count{Part: "topology", Reason: "event lost", N: c.LostEvents})
 	}

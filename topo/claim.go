@@ -25,11 +25,10 @@ type claim struct {
 
 // claimPlace decides on a host heard elsewhere: true if it has moved there. Else that is refused, or being found out.
 func (t *Topology) claimPlace(now time.Time, h *host, s Sighting) bool {
-	if t.atPort[s.At] >= t.cfg.MaxHostsPerPort {
-		t.counters.TableFull++
-		return false
-	}
 	if !h.live || !t.inUse(h.at) {
+		if !t.room(now, s.At, 0) {
+			return false
+		}
 		delete(t.claims, claimKey{mac: h.mac})
 		t.move(now, h, s.At)
 		return true
@@ -155,7 +154,7 @@ func (t *Topology) accept(now time.Time, k claimKey, c *claim) {
 		return
 	}
 	if !k.addr.IsValid() {
-		if t.atPort[c.seen.At] < t.cfg.MaxHostsPerPort {
+		if t.room(now, c.seen.At, 0) {
 			t.move(now, h, c.seen.At)
 			t.bind(now, h, c.seen.Addr)
 		}

@@ -70,8 +70,13 @@ func (t *Topology) inUse(id PortID) bool {
 
 // Sighting takes what was heard.
 func (t *Topology) Sighting(now time.Time, s Sighting) {
-	if s.LLDP != nil {
+	switch {
+	case s.LLDP != nil:
 		t.hear(now, s.At, s.LLDP)
+		return
+	case s.Forbidden != "":
+		t.counters.Forbidden++
+		t.warn(now, t.port(s.At), "packets from %s are dropped: %s", s.MAC, s.Forbidden)
 		return
 	}
 	if !t.inUse(s.At) || s.MAC.Multicast() || s.MAC == (flows.MAC{}) || s.MAC == t.cfg.MAC {
@@ -97,9 +102,7 @@ func (t *Topology) Sighting(now time.Time, s Sighting) {
 
 // addHost is nil if there is no room.
 func (t *Topology) addHost(now time.Time, m flows.MAC, at PortID) *host {
-	if len(t.hosts) >= t.cfg.MaxHosts || t.atPort[at] >= t.cfg.MaxHostsPerPort {
-		t.counters.TableFull++
-		t.warn(now, t.port(at), "no room for more hosts: %d in all, %d at this port", len(t.hosts), t.atPort[at])
+	if !t.room(now, at, 1) {
 		return nil
 	}
 	h := &host{mac: m, at: at, live: true, heard: now, due: now.Add(t.cfg.Refresh)}

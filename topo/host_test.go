@@ -191,6 +191,55 @@ func TestTablesAreBounded(t *testing.T) {
 	}
 }
 
+// When there is no more room at a port the host there that is idle for longest goes: first those that do not answer, then those
+// that were never known by an address. One that answers stays.
+func TestIdleHostsMakeRoom(t *testing.T) {
+	n := pair(t, Config{MaxHostsPerPort: 3})
+	n.station(at(1, 1), 1)
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(1), Addr: addr(1)})
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(2)})
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(3), Addr: addr(3)}) // forged: nobody answers
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(4)})
+	n.want(found, "h1 [10.0.0.1] at s1:1 live=true", "h2 [] at s1:1 live=true", "h3 [10.0.0.3] at s1:1 live=true")
+	n.events()
+	n.pass(35 * time.Second)
+	n.wantEvents("host h3 gone from s1:1: does not answer")
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(5), Addr: addr(5)})
+	n.wantEvents("port s1:1 no room for more hosts: those that are idle for longest are forgotten", "host h5 heard at s1:1", "host h5 has address 10.0.0.5")
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(6), Addr: addr(6)})
+	n.want(found, "h1 [10.0.0.1] at s1:1 live=true", "h5 [10.0.0.5] at s1:1 live=true", "h6 [10.0.0.6] at s1:1 live=true")
+	n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(7), Addr: addr(7)})
+	if c := n.topo.Counters(); c.Displaced != 2 || c.TableFull != 2 {
+		t.Errorf("counted %+v", c)
+	}
+}
+
+// When the whole table is full, the port that has most gives way, whether its hosts are idle or not.
+func TestFloodDisplacesItsOwn(t *testing.T) {
+	n := pair(t, Config{MaxHosts: 50})
+	for m := range byte(200) {
+		n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(m + 1), Addr: addr(m + 1)})
+	}
+	for m := range byte(10) {
+		n.topo.Sighting(n.now, Sighting{At: at(2, 1), MAC: mac(m + 201), Addr: addr(m + 201)})
+	}
+	count := map[PortID]int{}
+	for _, h := range n.topo.Snapshot().Hosts() {
+		count[h.At]++
+	}
+	if count[at(1, 1)] != 40 || count[at(2, 1)] != 10 {
+		t.Errorf("hosts at the ports: %v", count)
+	}
+	if c := n.topo.Counters(); c.Displaced != 10 || c.TableFull != 150 {
+		t.Errorf("counted %+v", c)
+	}
+	for id, k := range n.topo.atPort {
+		if k != count[id] {
+			t.Errorf("%s: %d counted, %d there", id, k, count[id])
+		}
+	}
+}
+
 func TestSeek(t *testing.T) {
 	n := newNetwork(t, Config{}, Saved{})
 	n.cable(at(1, 2), at(2, 2))

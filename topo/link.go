@@ -77,11 +77,17 @@ func (t *Topology) hear(now time.Time, at PortID, frame []byte) {
 	t.rewired = true
 }
 
-// warn tells of trouble at a port, once in a while.
+// warn tells of trouble at a port, of one kind once in a while.
 func (t *Topology) warn(now time.Time, p *port, format string, args ...any) {
-	if p == nil || !p.warned.IsZero() && now.Sub(p.warned) < time.Minute {
+	if p == nil {
 		return
 	}
-	p.warned = now
+	if last, ok := p.warned[format]; ok && now.Sub(last) < time.Minute {
+		return
+	}
+	if p.warned == nil {
+		p.warned = map[string]time.Time{}
+	}
+	p.warned[format] = now
 	t.tell("port", p.id.String(), format, args...)
 }

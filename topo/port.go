@@ -29,7 +29,9 @@ type port struct {
 	echoed time.Time // when another port last heard this one
 	rounds int       // LLDP frames sent while unknown
 	due    time.Time // when the next LLDP frame is
-	warned time.Time // of forged LLDP and the like, told once in a while
+	full   time.Time // until when there is no room for hosts
+
+	warned map[string]time.Time // when trouble of a kind was last told of
 }
 
 // joined reports whether p and q are the two ends of a cable in use.

@@ -192,4 +192,6 @@ type Sighting struct {
 	MAC  flows.MAC
 	Addr netip.Addr // the zero Addr: only the MAC was seen
 	LLDP []byte     // a whole LLDP frame, owned by the sighting; nil: a host
+
+	Forbidden string // why the switch has dropped what came from MAC; "": it has not
 }

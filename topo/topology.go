@@ -87,7 +87,9 @@ type Counters struct {
 	ForgedLLDP    uint64 // of our form, but not of our key, or replayed
 	LoopedLLDP    uint64 // our own, heard by the port that sent it
 	IgnoredHosts  uint64 // heard by what is not an edge port in use, or from an address that no host may have
+	Forbidden     uint64 // packets told of that were dropped for their sender
 	TableFull     uint64 // hosts and addresses refused for want of room
+	Displaced     uint64 // idle hosts forgotten to make room
 	RefusedClaims uint64 // moves and addresses refused, repetitions included
 	LostEvents    uint64 // not kept because nobody fetched the earlier ones
 }
