@@ -36,6 +36,7 @@ vips:
     address: 10.0.0.100
     protocol: tcp
     port: 80
+    mode: nat
     idle_timeout: 30s
     backends:
       - &b {name: b1, address: 10.0.0.1, port: 8080}
@@ -60,7 +61,7 @@ func TestParse(t *testing.T) {
 	want.Routers = []Router{{"10.0.0.254/24", "10.0.0.1"}, {Address: "fd00::fe/64"}}
 	want.PacketIn.VIP = 9000
 	want.VIPs = []vip.Spec{
-		{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", IdleTimeout: 30e9, Backends: []vip.BackendSpec{
+		{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", Mode: vip.ModeNAT, IdleTimeout: 30e9, Backends: []vip.BackendSpec{
 			{Name: "b1", Address: "10.0.0.1", Port: 8080}, {Name: "b2", Address: "10.0.0.2", Weight: new(0), Admin: vip.Draining}}},
 		{Name: "dns", Address: "10.0.0.100", Protocol: vip.UDP, Port: "53-54"},
 	}
@@ -120,8 +121,8 @@ func TestParseErrors(t *testing.T) {
 		{"routers:\n- address: 10.0.0.254/24\n- address: 10.0.0.254/16", "f:3: routers[1].address: routers[0] has the same address"},
 		{"routers:\n- {address: 10.0.0.254/24, gateway: 10.0.0.1}\n- {address: 10.0.0.253/24, gateway: 10.0.0.2}",
 			"f:3: routers[1].gateway: routers[0] has a gateway for the same network"},
-		{web + "  scheduler: best", "f:6: vips[0].scheduler: best: want one of two-choices,"},
-		{web + "  mode: group", `f:6: vips[0].mode: mode "group": not built yet; this version has "nat"`},
+		{web + "  mode: nat\n  scheduler: best", "f:7: vips[0].scheduler: best: want one of two-choices,"},
+		{web + "  mode: othello", `f:6: vips[0].mode: mode "othello": not built yet; this version has "nat" and "group"`},
 		{web + "  bakends: []", "f:6: vips[0].bakends: unknown key; want one of name, address, protocol, port,"},
 		{web + "  idle_timeout: 30", `f:6: vips[0].idle_timeout: duration 30: want text such as "30s"`},
 		{web + "  idle_timeout: soon", `f:6: vips[0].idle_timeout: duration "soon": want text such as "30s" or "5m"`},

@@ -239,6 +239,14 @@ func TestGroupRefuses(t *testing.T) {
 	p.refused("a closed port", err)
 	for _, name := range []string{"tcp", "udp"} {
 		p.change(http.MethodPatch, name+"/backends/b2", map[string]any{"admin": "enabled"})
+		p.Eventually(patience, func() error { // the switch's cache may refuse for a moment
+			c, err := dial(p.ctx, p.client, name, "", address+":80")
+			if err == nil {
+				defer c.Close()
+				_, _, err = c.ask("served")
+			}
+			return err
+		})
 		p.open(name, 1)
 	}
 	p.change(http.MethodDelete, "tcp", nil)

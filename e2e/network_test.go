@@ -141,8 +141,13 @@ func (w *network) service(spec vip.Spec, port uint16, backends ...*lab.Host) {
 }
 
 // declare creates a VIP and waits until every switch has confirmed it.
+//
+// Without a mode it is nat, which most of these tests are about; those of mode group are in files of their own.
 func (w *network) declare(spec vip.Spec) {
 	w.t.Helper()
+	if spec.Mode == "" {
+		spec.Mode = vip.ModeNAT
+	}
 	if spec.Backends == nil {
 		spec.Backends = []vip.BackendSpec{}
 	}

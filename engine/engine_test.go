@@ -36,7 +36,7 @@ func start(t *testing.T, st store.Store, file []vip.Spec) *Engine {
 }
 
 func spec(name, address string, backends ...string) vip.Spec {
-	s := vip.Spec{Name: name, Address: address, Protocol: vip.TCP, Port: "80", Backends: []vip.BackendSpec{}}
+	s := vip.Spec{Name: name, Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeNAT, Backends: []vip.BackendSpec{}}
 	for _, b := range backends {
 		n, a, _ := strings.Cut(b, "=")
 		s.Backends = append(s.Backends, vip.BackendSpec{Name: n, Address: a, Port: 8080})

@@ -8,7 +8,7 @@ import (
 
 // Defaults of a [Spec].
 const (
-	DefaultMode         = ModeNAT
+	DefaultMode         = ModeGroup
 	DefaultScheduler    = TwoChoices
 	DefaultIdleTCP      = time.Hour
 	DefaultIdleUDP      = time.Minute

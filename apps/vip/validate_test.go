@@ -19,7 +19,7 @@ func parse(t *testing.T, text string) Spec {
 	return s
 }
 
-const webText = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":80,"backends":[
+const webText = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":80,"mode":"nat","backends":[
 	{"name":"b1","address":"10.0.0.1"},{"name":"b2","address":"10.0.0.2","port":8080,"weight":0}]}`
 
 func TestNormalizeWritesDefaults(t *testing.T) {
@@ -28,14 +28,16 @@ func TestNormalizeWritesDefaults(t *testing.T) {
 			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[
 			{"name":"b1","address":"10.0.0.1","weight":1,"admin":"enabled"},
 			{"name":"b2","address":"10.0.0.2","port":8080,"weight":0,"admin":"enabled"}]}`},
-		{"udp, no backends", `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"053"}`,
+		{"no mode", `{"name":"a","address":"10.0.0.100","protocol":"udp","port":53}`,
+			`{"name":"a","address":"10.0.0.100","protocol":"udp","port":"53","mode":"group","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
+		{"udp, no backends", `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"053","mode":"nat"}`,
 			`{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"53","mode":"nat","scheduler":"two-choices",
 			"idle_timeout":"1m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
 		{"what stands stays", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"8000-8010","mode":"nat","scheduler":"source-hash",
 			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","gateways":[],"affinity":{"timeout":"0s"},"backends":[]}`,
 			`{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"8000-8010","mode":"nat","scheduler":"source-hash",
 			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","backends":[]}`},
-		{"a range of one", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80-80"}`,
+		{"a range of one", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80-80","mode":"nat"}`,
 			`{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices",
 			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
 	}
@@ -193,7 +195,7 @@ func TestValidateGroup(t *testing.T) {
 }
 
 func TestValidateNamesAllAtOnce(t *testing.T) {
-	s := parse(t, `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"x","scheduler":"best","backends":[
+	s := parse(t, `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"x","mode":"nat","scheduler":"best","backends":[
 		{"name":"b1","address":"10.0.0.1"},{"name":"b1","address":"nowhere","weight":999}]}`)
 	var e FieldErrors
 	if !errors.As(Validate(Normalize(s)), &e) {

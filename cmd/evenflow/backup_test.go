@@ -178,7 +178,7 @@ func writeUntilKilled(url string, client int, own []name, done chan<- bool) []na
 			var i int
 			fmt.Sscanf(x.name[strings.IndexByte(x.name, '-')+1:], "%d", &i) //nolint:errcheck // it is made so
 			method, path, want = http.MethodPost, "", 201
-			body = fmt.Sprintf(`{"name": %q, "address": "10.%d.%d.%d", "protocol": "tcp", "port": 80}`, x.name, 1+client, i/250, 1+i%250)
+			body = fmt.Sprintf(`{"name": %q, "address": "10.%d.%d.%d", "protocol": "tcp", "port": 80, "mode": "nat"}`, x.name, 1+client, i/250, 1+i%250)
 		case random.IntN(5) == 0:
 			method, body, want, x.next = http.MethodDelete, "", 204, 0
 		}

@@ -19,14 +19,18 @@ func where(s vip.Spec) string {
 func vipRows(vips []vip.Read) *table {
 	tab := newTable("NAME", "SERVICE", "MODE", "PHASE", "UP", "CONNECTIONS", "VERSION", "ORIGIN", "REASON")
 	for _, v := range vips {
-		up, connections := 0, int64(0)
+		up, sum, counted := 0, int64(0), v.Mode == vip.ModeNAT
 		for _, b := range v.Status.Backends {
 			if b.State == vip.StateUp {
 				up++
 			}
 			if b.Connections != nil {
-				connections += *b.Connections
+				sum += *b.Connections
 			}
+		}
+		connections := "-" // nobody can know
+		if counted {
+			connections = fmt.Sprint(sum)
 		}
 		tab.add(v.Name, where(v.Spec), v.Mode, v.Status.Phase, fmt.Sprintf("%d/%d", up, len(v.Backends)), connections, v.Version,
 			v.Origin, v.Status.Reason)

@@ -171,7 +171,7 @@ func TestServeKeepsVIPs(t *testing.T) {
 			}
 		}
 		got := command(t, s.url, "", "get", "vips")
-		if !strings.Contains(got.out, "\nweb   10.0.0.100:80/tcp  nat   down   0/1  0            1        api     no backend") {
+		if !strings.Contains(got.out, "\nweb   10.0.0.100:80/tcp  group  down   0/1  -            1        api     no backend") {
 			t.Errorf("round %d: %+v", round, got)
 		}
 		if got := command(t, s.url, "", "status"); got.code != 1 || !strings.Contains(got.out, "! no switch has connected") {
@@ -201,7 +201,7 @@ func TestServeConfigFile(t *testing.T) {
 	if got := command(t, s.url, "", "get", "vips"); got.code != 1 || !strings.Contains(got.err, "want Authorization: Bearer and the token") {
 		t.Errorf("without the token: %+v", got)
 	}
-	if got := command(t, s.url, "", "get", "vips", "--token-file", token); got.code != 0 || !strings.Contains(got.out, "\nweb   10.0.0.100:80/tcp  nat   down   0/0  0            1        file    no backends") {
+	if got := command(t, s.url, "", "get", "vips", "--token-file", token); got.code != 0 || !strings.Contains(got.out, "\nweb   10.0.0.100:80/tcp  group  down   0/0  -            1        file    no backends") {
 		t.Errorf("a VIP of the file: %+v", got)
 	}
 	if got := command(t, s.url, "", "vip", "delete", "web", "--token-file", token); got.code != 1 || !strings.Contains(got.err, "declared in the configuration file") {
