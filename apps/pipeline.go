@@ -62,15 +62,23 @@ var (
 	MarkerMask   = flows.MAC{0xff, 0xff, 0xff}
 )
 
-// Meters. Each class of packets that are punted to the controller has one, so that no class starves another.
+// Meters. Each class of packets that are punted to the controller has one, so that no class starves another; and each edge port
+// has one for what is copied, so that the hosts behind one do not starve those behind another.
 const (
 	MeterLLDP      = 1
 	MeterNeighbour = 2
 	MeterVIP       = 3
 	MeterOther     = 4
 	MeterReject    = 5
+	MeterForbidden = 6    // packets dropped for their sender
+	MeterEdgeLLDP  = 7    // LLDP by edge ports, where there is none of ours
+	meterPort      = 10   // + port number
+	maxMeteredPort = 900  // beyond it ports share the meters of the classes
 	MeterVIPReject = 1000 // + VIP id
 )
+
+// MeterOfPort is the meter of an edge port; not ok: it has none.
+func MeterOfPort(no uint32) (id uint32, ok bool) { return meterPort + no, no <= maxMeteredPort }
 
 // Default rates of the meters in packets per second.
 const (
@@ -79,6 +87,7 @@ const (
 	RateVIP       = 50000
 	RateOther     = 1000
 	RateReject    = 1000
+	RateForbidden = 10
 	RateVIPReject = 100
 )
 
@@ -118,6 +127,9 @@ func Cookie(k Kind, c Class, id vip.ID) uint64 {
 // Drop marks the cookie of a rule that is made to drop, so that the counters of all such rules can be read apart from the rest.
 func Drop(cookie uint64) uint64 { return cookie | cookieDrop }
 
+// Drops reports whether a rule with this cookie is made to drop.
+func Drops(cookie uint64) bool { return cookie&cookieDrop != 0 }
+
 // DropCookies are the cookie and mask that select all rules made to drop.
 func DropCookies() (cookie, mask uint64) { return cookieTag | cookieDrop, CookieMask | cookieDrop }
 
@@ -128,7 +140,7 @@ func SplitCookie(cookie uint64) (k Kind, c Class, id vip.ID, ok bool) {
 
 // OwnMeter reports whether a meter id is one of ours.
 func OwnMeter(id uint32) bool {
-	return id >= MeterLLDP && id <= MeterReject || id > MeterVIPReject && id <= MeterVIPReject+1<<16-1
+	return id >= MeterLLDP && id <= meterPort+maxMeteredPort || id > MeterVIPReject && id <= MeterVIPReject+1<<16-1
 }
 
 // DesiredCookies are the cookie and mask that select all rules of KindDesired.

@@ -169,7 +169,7 @@ func TestDrops(t *testing.T) {
 	fake := controllertest.NewSwitch(1, controllertest.Ports(1))
 	e, ctx := withSwitch(t, store.Memory(), fake)
 	for _, r := range fake.State().Rules {
-		if r.Table == apps.TableClassify && len(r.Actions) == 0 && r.Priority > 0 {
+		if r.Table == apps.TableClassify && apps.Drops(r.Cookie) && r.Priority > 0 {
 			fake.Hit(&r, flows.Stats{Packets: 3})
 		}
 	}

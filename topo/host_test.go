@@ -240,6 +240,18 @@ func TestFloodDisplacesItsOwn(t *testing.T) {
 	}
 }
 
+func TestForbiddenSenders(t *testing.T) {
+	n := pair(t, Config{})
+	for range 3 {
+		n.topo.Sighting(n.now, Sighting{At: at(1, 1), MAC: mac(9), Forbidden: "no host may have it"})
+	}
+	n.wantEvents("port s1:1 packets from h9 are dropped: no host may have it")
+	n.want(found)
+	if c := n.topo.Counters(); c.Forbidden != 3 {
+		t.Errorf("counted %+v", c)
+	}
+}
+
 func TestSeek(t *testing.T) {
 	n := newNetwork(t, Config{}, Saved{})
 	n.cable(at(1, 2), at(2, 2))

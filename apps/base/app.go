@@ -3,6 +3,8 @@
 package base
 
 import (
+	"slices"
+
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/topo"
@@ -14,7 +16,10 @@ type Config struct {
 }
 
 // App is the base. It has no state.
-type App struct{ meters []flows.Meter }
+type App struct {
+	meters []flows.Meter
+	port   flows.Meter // of each edge port, but for its id
+}
 
 var (
 	_ apps.App             = (*App)(nil)
@@ -29,6 +34,7 @@ func New(cfg Config) *App {
 		{ID: apps.MeterVIP, Rate: apps.RateVIP},
 		{ID: apps.MeterOther, Rate: apps.RateOther},
 		{ID: apps.MeterReject, Rate: apps.RateReject},
+		{ID: apps.MeterForbidden, Rate: apps.RateForbidden},
 	}}
 	for i := range a.meters {
 		m := &a.meters[i]
@@ -37,6 +43,9 @@ func New(cfg Config) *App {
 		}
 		m.Burst = m.Rate
 	}
+	lldp := a.meters[0]
+	lldp.ID = apps.MeterEdgeLLDP
+	a.meters, a.port = append(a.meters, lldp), a.meters[1]
 	return a
 }
 
@@ -48,7 +57,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	switch o.Kind {
 	case apps.OwnerBase:
 		return each(v, func(b *builder) {
-			b.state.Meters = a.meters
+			b.meters(a)
 			b.classify()
 			b.source()
 			b.neighbour()
@@ -98,6 +107,28 @@ func (b *builder) rule(table uint8, priority uint16, m flows.Match, actions ...f
 		cookie = apps.Drop(cookie)
 	}
 	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
+}
+
+// forbid drops, and tells the controller of a few of what it drops.
+func (b *builder) forbid(table uint8, priority uint16, m flows.Match) {
+	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority, Match: m,
+		Cookie:  apps.Drop(apps.Cookie(apps.KindDesired, apps.ClassBase, 0)),
+		Actions: []flows.Action{flows.ToMeter{ID: apps.MeterForbidden}, flows.Controller()}})
+}
+
+// meters are those of all classes and, where the switch is Open vSwitch, which has many, of the edge ports.
+func (b *builder) meters(a *App) {
+	b.state.Meters = slices.Clip(a.meters)
+	if !b.nicira {
+		return
+	}
+	for _, no := range b.topo.EdgePorts(b.dpid) {
+		if id, ok := apps.MeterOfPort(no); ok {
+			m := a.port
+			m.ID = id
+			b.state.Meters = append(b.state.Meters, m)
+		}
+	}
 }
 
 // next continues in a table.

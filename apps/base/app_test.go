@@ -56,19 +56,28 @@ meter=2 pktps burst bands=type=drop rate=1000 burst_size=1000
 meter=3 pktps burst bands=type=drop rate=50000 burst_size=50000
 meter=4 pktps burst bands=type=drop rate=7 burst_size=7
 meter=5 pktps burst bands=type=drop rate=1000 burst_size=1000
+meter=6 pktps burst bands=type=drop rate=10 burst_size=10
+meter=7 pktps burst bands=type=drop rate=100 burst_size=100
+`
+
+// portMeters are those of the edge ports of s2 in the triangle.
+const portMeters = `meter=11 pktps burst bands=type=drop rate=1000 burst_size=1000
+meter=12 pktps burst bands=type=drop rate=1000 burst_size=1000
 `
 
 // s2 in the triangle; the rules' cookie is left out.
-const openVSwitch = `group_id=1,type=all,bucket=bucket_id:1,actions=resubmit(,2),bucket=bucket_id:2,actions=resubmit(,3)
+const openVSwitch = portMeters + `group_id=1,type=all,bucket=bucket_id:1,actions=resubmit(,2),bucket=bucket_id:2,actions=resubmit(,3)
 priority=400,in_port=3,dl_type=0x88cc actions=CONTROLLER:65535
 priority=400,in_port=4,dl_type=0x88cc actions=CONTROLLER:65535
+priority=360,in_port=1,dl_type=0x88cc actions=meter:7,CONTROLLER:65535
+priority=360,in_port=2,dl_type=0x88cc actions=meter:7,CONTROLLER:65535
 priority=350,dl_type=0x88cc actions=meter:1,CONTROLLER:65535
 priority=300,in_port=3 actions=resubmit(,60)
 priority=300,in_port=4 actions=resubmit(,60)
-priority=250,dl_src=02:ef:00:00:00:01 actions=drop
-priority=250,dl_src=0e:ef:03:00:00:00 actions=drop
-priority=250,dl_src=01:00:00:00:00:00/01:00:00:00:00:00 actions=drop
-priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=drop
+priority=250,dl_src=02:ef:00:00:00:01 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=0e:ef:03:00:00:00 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=01:00:00:00:00:00/01:00:00:00:00:00 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=meter:6,CONTROLLER:65535
 priority=200,in_port=1 actions=resubmit(,1)
 priority=200,in_port=2 actions=resubmit(,1)
 priority=0 actions=drop
@@ -85,11 +94,13 @@ table=2, priority=100,ip actions=resubmit(,20)
 table=2, priority=100,arp actions=resubmit(,10)
 table=2, priority=100,ipv6 actions=resubmit(,20)
 table=2, priority=0 actions=resubmit(,60)
+table=3, priority=200,in_port=1 actions=meter:11,CONTROLLER:65535
+table=3, priority=200,in_port=2 actions=meter:12,CONTROLLER:65535
 table=3, priority=100,arp actions=meter:2,CONTROLLER:65535
 table=3, priority=100,icmp6,icmp_type=135 actions=meter:2,CONTROLLER:65535
 table=3, priority=100,icmp6,icmp_type=136 actions=meter:2,CONTROLLER:65535
 table=3, priority=0 actions=meter:4,CONTROLLER:65535
-table=10, priority=50,dl_dst=02:ef:00:00:00:01 actions=meter:2,CONTROLLER:65535
+table=10, priority=50,dl_dst=02:ef:00:00:00:01 actions=resubmit(,3)
 table=10, priority=0 actions=resubmit(,60),resubmit(,3)
 table=20, priority=0 actions=resubmit(,30)
 table=30, priority=0 actions=resubmit(,60)
@@ -112,13 +123,15 @@ table=80, priority=0 actions=drop
 
 const plain = `priority=400,in_port=3,dl_type=0x88cc actions=CONTROLLER:65535
 priority=400,in_port=4,dl_type=0x88cc actions=CONTROLLER:65535
+priority=360,in_port=1,dl_type=0x88cc actions=meter:7,CONTROLLER:65535
+priority=360,in_port=2,dl_type=0x88cc actions=meter:7,CONTROLLER:65535
 priority=350,dl_type=0x88cc actions=meter:1,CONTROLLER:65535
 priority=300,in_port=3 actions=goto_table:60
 priority=300,in_port=4 actions=goto_table:60
-priority=250,dl_src=02:ef:00:00:00:01 actions=drop
-priority=250,dl_src=0e:ef:03:00:00:00 actions=drop
-priority=250,dl_src=01:00:00:00:00:00/01:00:00:00:00:00 actions=drop
-priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=drop
+priority=250,dl_src=02:ef:00:00:00:01 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=0e:ef:03:00:00:00 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=01:00:00:00:00:00/01:00:00:00:00:00 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=meter:6,CONTROLLER:65535
 priority=200,in_port=1 actions=goto_table:1
 priority=200,in_port=2 actions=goto_table:1
 priority=0 actions=drop
@@ -177,7 +190,7 @@ func TestDesired(t *testing.T) {
 			got := states[2]
 			for i := range got.Rules {
 				want := apps.Cookie(apps.KindDesired, apps.ClassBase, 0)
-				if len(got.Rules[i].Actions) == 0 {
+				if len(got.Rules[i].Actions) == 0 || got.Rules[i].Priority == prioForbid {
 					want = apps.Drop(want)
 				}
 				if got.Rules[i].Cookie != want {
@@ -198,7 +211,7 @@ func TestDropReason(t *testing.T) {
 	for _, nicira := range []bool{true, false} {
 		for _, s := range everything(New(Config{}), view(nicira, 1, 2, 3, 9)) {
 			for _, r := range s.Rules {
-				if reason, ok := DropReason(&r); ok != (len(r.Actions) == 0) || ok != (reason != "") {
+				if reason, ok := DropReason(&r); ok != (len(r.Actions) == 0 || r.Priority == prioForbid) || ok != (reason != "") {
 					t.Errorf("%s: %q, %t", r.String(), reason, ok)
 				}
 			}

@@ -10,8 +10,9 @@ const etherTypeLLDP = 0x88cc
 
 const vlanPresent = 0x1000 // OFPVID_PRESENT
 
-// Priorities in tables 2 and 70.
+// Priorities in tables 2, 3 and 70.
 const (
+	prioPort   = 200
 	prioTagged = 300
 	prioND     = 200
 )
@@ -26,6 +27,7 @@ const (
 // Priorities in table 0.
 const (
 	prioLinkLLDP = 400
+	prioEdgeLLDP = 360
 	prioLLDP     = 350
 	prioLink     = 300
 	prioForbid   = 250
@@ -48,7 +50,8 @@ var forbidden = []struct {
 	{groupMask, groupMask, "group address as sender"},
 }
 
-// classify is table 0. LLDP from links has no meter, for it is our own: what comes from elsewhere cannot crowd it out.
+// classify is table 0. LLDP from links has no meter, for it is our own: what comes from elsewhere cannot crowd it out. Nor can what
+// comes from edges crowd out that of ports not known yet.
 func (b *builder) classify() {
 	const t = apps.TableClassify
 	for _, p := range b.topo.Ports(b.dpid) {
@@ -57,6 +60,7 @@ func (b *builder) classify() {
 			b.rule(t, prioLinkLLDP, ethType(etherTypeLLDP).Port(p.No), flows.Controller())
 			b.rule(t, prioLink, inPort(p.No), b.next(apps.TableForward))
 		case topo.Edge:
+			b.rule(t, prioEdgeLLDP, ethType(etherTypeLLDP).Port(p.No), flows.ToMeter{ID: apps.MeterEdgeLLDP}, flows.Controller())
 			b.rule(t, prioEdge, inPort(p.No), b.next(apps.TableSource))
 		}
 	}
@@ -66,7 +70,7 @@ func (b *builder) classify() {
 		if f.mask != exactMAC {
 			m = flows.Match{}.Masked(flows.EthSrc, f.mac.Value(), f.mask.Value())
 		}
-		b.rule(t, prioForbid, m)
+		b.forbid(t, prioForbid, m)
 	}
 	b.rule(t, 0, nil)
 }
@@ -100,6 +104,25 @@ func (b *builder) source() {
 		b.rule(apps.TableCopy, 100, m, flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller())
 	}
 	b.rule(apps.TableCopy, 0, nil, flows.ToMeter{ID: apps.MeterOther}, flows.Controller())
+	for _, no := range b.topo.EdgePorts(b.dpid) {
+		if id, ok := apps.MeterOfPort(no); ok {
+			b.rule(apps.TableCopy, prioPort, inPort(no), flows.ToMeter{ID: id}, flows.Controller())
+		}
+	}
+}
+
+// forbiddenSender is why no host may be a sender, "" if it may.
+func forbiddenSender(m flows.MAC) string {
+	for _, f := range forbidden {
+		same := true
+		for i := range m {
+			same = same && (m[i]^f.mac[i])&f.mask[i] == 0
+		}
+		if same {
+			return f.reason
+		}
+	}
+	return ""
 }
 
 // asking matches requests for an address, of ARP or ND.
@@ -124,11 +147,13 @@ func nd(kind uint64) flows.Match {
 // controller. What is for ourselves, the answers to our probes, goes to the controller alone.
 func (b *builder) neighbour() {
 	punt := []flows.Action{flows.ToMeter{ID: apps.MeterNeighbour}, flows.Controller()}
-	b.rule(apps.TableNeighbour, 50, make(flows.Match, 0, 1).MAC(flows.EthDst, apps.VIPMAC), punt...)
+	ours := make(flows.Match, 0, 1).MAC(flows.EthDst, apps.VIPMAC)
 	if b.nicira {
+		b.rule(apps.TableNeighbour, 50, ours, flows.Go(apps.TableCopy))
 		b.rule(apps.TableNeighbour, 0, nil, flows.Go(apps.TableForward), flows.Go(apps.TableCopy))
 		return
 	}
+	b.rule(apps.TableNeighbour, 50, ours, punt...)
 	b.rule(apps.TableNeighbour, 0, nil, append(punt, b.next(apps.TableForward))...)
 }
 

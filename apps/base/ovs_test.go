@@ -78,7 +78,7 @@ func (n *network) install(known, nicira bool) {
 		owners = append(owners, apps.Owner{Kind: apps.OwnerHost, MAC: h.MAC})
 	}
 	desired := make(map[flows.DPID]flows.State)
-	for _, app := range []apps.App{base.New(base.Config{Rates: map[uint32]uint32{apps.MeterOther: 10}}), arp.New()} {
+	for _, app := range []apps.App{base.New(base.Config{Rates: map[uint32]uint32{apps.MeterNeighbour: 20}}), arp.New()} {
 		for _, o := range owners {
 			for d, s := range app.Desired(v, o) {
 				all := desired[d]
@@ -229,7 +229,7 @@ func TestHostsKnown(t *testing.T) {
 		}
 	}
 	for _, src := range []string{"02:ef:00:00:00:01", "0e:ef:01:00:00:00/ff:ff:ff:00:00:00", "0e:ef:03:00:00:00"} {
-		n.counts("priority=250,dl_src="+src+" actions=drop", 1)
+		n.counts("priority=250,dl_src="+src+" actions=meter:6,CONTROLLER:65535", 1)
 	}
 
 	// A closed port of the VIP.
@@ -262,7 +262,7 @@ func TestUnknownSenderIsNotMetered(t *testing.T) {
 			return nil
 		})
 	}
-	if dropped := number(t, `bands:\s+0: packet_count:(\d+)`, n.switches[0].Ofctl("meter-stats", "meter=4")); dropped < burst {
+	if dropped := number(t, `bands:\s+0: packet_count:(\d+)`, n.switches[0].Ofctl("meter-stats", "meter=11")); dropped < burst {
 		t.Errorf("the meter has dropped %d copies only: the test shows nothing", dropped)
 	}
 }

@@ -8,8 +8,15 @@ import (
 	"github.com/evenflow/evenflow/topo"
 )
 
-// PacketIn hands what changes the topology to the engine: LLDP, and senders that are not known at their place.
+// PacketIn hands what changes the topology to the engine: LLDP, and senders that are not known at their place; and it tells of
+// those that were dropped for what they are.
 func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) bool {
+	if in.Table == apps.TableClassify && apps.Drops(in.Cookie) {
+		if reason := forbiddenSender(in.Frame.EthSrc); reason != "" {
+			out.Sighted(topo.Sighting{At: in.At, MAC: in.Frame.EthSrc, Forbidden: reason})
+		}
+		return true
+	}
 	if in.Frame.EthType == etherTypeLLDP {
 		out.Sighted(topo.Sighting{At: in.At, LLDP: slices.Clone(in.Frame.Data)})
 		return true
@@ -23,7 +30,7 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) bool {
 // DropReason names what a rule of the base that drops is for; not ok for any other rule.
 func DropReason(r *flows.Rule) (reason string, ok bool) {
 	kind, class, _, ours := apps.SplitCookie(r.Cookie)
-	if !ours || kind != apps.KindDesired || class != apps.ClassBase || len(r.Actions) > 0 {
+	if !ours || kind != apps.KindDesired || class != apps.ClassBase || !apps.Drops(r.Cookie) {
 		return "", false
 	}
 	switch {

@@ -2,6 +2,7 @@ package base
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,5 +71,35 @@ func TestPacketIn(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A copy of what was dropped for its sender is told of, by port, and teaches nothing else.
+func TestPacketInForbidden(t *testing.T) {
+	cookie := apps.Drop(apps.Cookie(apps.KindDesired, apps.ClassBase, 0))
+	for src, reason := range map[flows.MAC]string{
+		apps.VIPMAC:            "a VIP's MAC as sender",
+		{0x0e, 0xef, 1, 7, 7}:  "marker as sender",
+		{0x0e, 0xef, 3}:        "marker as sender",
+		{1, 2, 3, 4, 5, 6}:     "group address as sender",
+		{0x0e, 0xef, 2, 0, 0}:  "", // an ordinary random MAC
+		{0x0e, 0xef, 3, 0, 9}:  "",
+		{2, 0xef, 0, 0, 0, 99}: "",
+	} {
+		var f apps.Frame
+		if err := apps.ParseFrame(frame(src, 0x1234, make([]byte, 46)...), &f); err != nil {
+			t.Fatal(err)
+		}
+		var out sighted
+		if !New(Config{}).PacketIn(view(true, 1), &apps.Punted{At: at(1, 1), Table: apps.TableClassify, Cookie: cookie, Frame: &f}, &out) {
+			t.Errorf("%s: not handled", src)
+		}
+		var want []topo.Sighting
+		if reason != "" {
+			want = []topo.Sighting{{At: at(1, 1), MAC: src, Forbidden: reason}}
+		}
+		if !slices.EqualFunc(out.all, want, func(a, b topo.Sighting) bool { return a.At == b.At && a.MAC == b.MAC && a.Forbidden == b.Forbidden }) {
+			t.Errorf("%s: %+v, want %+v", src, out.all, want)
+		}
 	}
 }

@@ -82,7 +82,7 @@ table=25, priority=100,ip,nw_dst=10.0.0.2 actions=set_field:00:00:00:00:00:02->e
 				}
 			}
 			for _, r := range states[1].Rules {
-				if reason, ok := DropReason(&r); ok != (len(r.Actions) == 0) || ok && reason == "" {
+				if reason, ok := DropReason(&r); ok != (len(r.Actions) == 0 || r.Priority == prioForbid) || ok && reason == "" {
 					t.Errorf("%s: %q, %t", r.String(), reason, ok)
 				}
 			}
