@@ -139,3 +139,34 @@ func TestSilentHosts(t *testing.T) {
 		}
 	}
 }
+
+// An address that a known host takes is learned from its first request, though the switch answers that by itself.
+func TestSecondAddress(t *testing.T) {
+	for _, f := range []family{ipv4, ipv6} {
+		t.Run(f.name, func(t *testing.T) {
+			w := line(t, 1, "")
+			w.family = f
+			client := w.host("c1", 11, 1, 1)
+			w.start()
+			w.declare(vip.Spec{Name: "web", Address: f.vip, Protocol: vip.TCP, Port: "80"})
+			w.run(client, "ping", "-c1", "-W5", f.vip)
+			w.awaitPlace(client, "s1:1 live")
+			second := fmt.Sprintf(f.hosts, 12)
+			argv := []string{"ip", "address", "add", second, "dev", "eth0"}
+			if f.name == "IPv6" {
+				argv = append(argv, "nodad")
+			}
+			w.run(client, argv...)
+			w.run(client, "ip", "neighbour", "flush", "all")
+			address, _, _ := strings.Cut(second, "/")
+			w.run(client, "ping", "-c1", "-W5", "-I", address, f.vip)
+			w.Eventually(patience, func() error {
+				hosts, err := w.hosts()
+				if err == nil && !strings.Contains(fmt.Sprint(hosts), address) {
+					err = fmt.Errorf("%s is not known: %v", address, hosts)
+				}
+				return err
+			})
+		})
+	}
+}
