@@ -28,6 +28,7 @@ func TestPipelineDocument(t *testing.T) {
 	serve(8080, b1, b2)
 	w.start()
 	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Scheduler: vip.RoundRobin}, 8080, b1, b2)
+	w.service(vip.Spec{Name: "shop", Address: "10.0.0.101", Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8081, b1, b2)
 	for i, c := range []struct {
 		from *lab.Host
 		to   string
@@ -77,8 +78,9 @@ func TestPipelineDocument(t *testing.T) {
 func (w *network) parts() map[string]string {
 	parts := map[string]string{}
 	for _, s := range w.switches {
+		zone := regexp.MustCompile("zone=" + edgeZone(w.t, s) + `([,)])`) // zones are numbered as switches come
 		for _, rule := range sorted(s.DumpFlows()) {
-			parts[fmt.Sprintf("%s table %d", s.Name(), tableOf(rule))] += wrapped(rule)
+			parts[fmt.Sprintf("%s table %d", s.Name(), tableOf(rule))] += wrapped(zone.ReplaceAllString(rule, "zone=EDGE$1"))
 		}
 		parts[s.Name()+" groups"] = strings.Join(s.DumpGroups(), "\n") + "\n"
 		parts[s.Name()+" meters"] = strings.Join(meters(s), "\n") + "\n"

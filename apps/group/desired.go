@@ -16,7 +16,7 @@ const (
 	prioRelated = 95
 	prioDirect  = 40
 
-	prioHairback = 110 // table 20
+	prioHairback = 100 // table 20, below the exact rules of mode nat
 	prioStep     = 100 // tables 21, 22
 
 	prioSelf      = 130 // table 41
