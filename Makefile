@@ -2,13 +2,16 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build install deb deps test lint fuzz demo pingall bench soak cover clean
+.PHONY: help build dashboard install deb deps test lint fuzz demo pingall bench soak cover clean
 
 # Print this list.
-help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{sub(":.*","",$$1); printf "  make %-8s %s\n",$$1,text}' Makefile
+help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
 
-# Build bin/evenflow, which needs no shared library.
-build: ; CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
+# Build bin/evenflow, which needs no shared library, with the dashboard in it.
+build: dashboard ; CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
+
+# Build the dashboard, if it has changed (Node.js and npm; without them it is left out).
+dashboard: ; scripts/dashboard
 
 # Install what was built (root; PREFIX=/usr/local, DESTDIR=).
 install: ; scripts/install

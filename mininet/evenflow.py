@@ -211,7 +211,7 @@ class Controller(BaseController):
         argv = [self.program, "serve", "--http", self.http, "--data", os.path.join(self.dir, "data")]
         for entry in sorted(os.listdir(run_dir())):
             folder = os.path.join(run_dir(), entry)
-            if folder != self.dir and not entry.startswith("controller-"):
+            if folder != self.dir and os.path.isdir(folder) and not entry.startswith("controller-"):
                 argv += ["--openflow", "unix:%s/ctl.sock" % folder]
         with open(self.log, "ab") as out:
             self.process = subprocess.Popen(argv + self.flags, stdin=subprocess.DEVNULL, stdout=out, stderr=out,

@@ -1,0 +1,8 @@
+import { render } from "preact";
+import { App } from "./app";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/parts.css";
+import "./styles/pages.css";
+
+render(<App />, document.getElementById("app")!);
