@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ping between all hosts of several topologies, with Evenflow as the controller.
+"""Ping between all hosts of several topologies, over IPv4 and over IPv6, with Evenflow as the controller.
 
 The last line is `pingall: ok ...`, with exit code 0, or `pingall: FAILED ...`
 with 1. Run it by `make pingall`; arguments choose topologies.
@@ -22,18 +22,33 @@ TOPOLOGIES = {
 }
 
 
-def ping_all(hosts):
-    """Each host pings each other one once, all hosts at a time; the pairs that got no answer."""
-    shells = []
+def add_ipv6(hosts):
+    """Give each host the address fd00::N, N being the last number of its IPv4 address; what each host has, by host."""
+    addresses = {}
     for host in hosts:
-        others = " ".join(other.IP() for other in hosts if other is not host)
+        addresses[host] = "fd00::%s" % host.IP().rsplit(".", 1)[1]
+        # without detecting duplicates, which only delays
+        for argv in (["sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=0" % host.defaultIntf()],
+                     ["ip", "address", "add", addresses[host] + "/64", "dev", str(host.defaultIntf()), "nodad"]):
+            shell = evenflow.popen_in(host, argv)
+            _, err = shell.communicate(timeout=evenflow.LIMIT)
+            if shell.returncode:
+                raise RuntimeError("%s: %s: %s" % (host.name, " ".join(argv), err.decode(errors="replace")))
+    return addresses
+
+
+def ping_all(addresses):
+    """Each host pings each other one's address once, all hosts at a time; the pairs that got no answer."""
+    shells = []
+    for host in addresses:
+        others = " ".join(address for other, address in addresses.items() if other is not host)
         shells.append(evenflow.popen_in(host, ["sh", "-c", "for ip in %s; do ping -c1 -W10 $ip >/dev/null || echo $ip; done" % others]))
     lost = []
-    for host, shell in zip(hosts, shells):
-        out, err = shell.communicate(timeout=evenflow.LIMIT + 12 * len(hosts))
+    for host, shell in zip(addresses, shells):
+        out, err = shell.communicate(timeout=evenflow.LIMIT + 12 * len(addresses))
         if shell.returncode:
             raise RuntimeError("%s cannot ping: %s" % (host.name, err.decode(errors="replace")))
-        lost += ["%s to %s" % (host.IP(), ip) for ip in out.decode().split()]
+        lost += ["%s to %s" % (addresses[host], ip) for ip in out.decode().split()]
     return lost
 
 
@@ -45,10 +60,10 @@ def check(name):
     try:
         net.start()
         net.controllers[0].await_network(net)
-        lost = ping_all(net.hosts)
+        lost = ping_all({host: host.IP() for host in net.hosts}) + ping_all(add_ipv6(net.hosts))
         if lost:
             raise RuntimeError("%s: no answer: %s" % (name, ", ".join(lost[:20])))
-        return len(net.hosts) * (len(net.hosts) - 1)
+        return 2 * len(net.hosts) * (len(net.hosts) - 1)
     except Exception:
         print("--- the end of evenflow's log\n%s---" % net.controllers[0].tail(), flush=True)
         raise
