@@ -151,9 +151,21 @@ func (sw *Switch) settleEach(states []OwnerState, leftovers bool, made []op, ref
 // undo restores what an owner had before those operations.
 func (sw *Switch) undo(made []op, owner Owner) error {
 	var back []op
+	at := map[key]int{} // in back
+	same := func(a, b object) bool { return a == b || !a.none() && !b.none() && a.same(b, sw.info.Version) }
 	for _, p := range slices.Backward(made) {
+		if p.owner != owner {
+			continue
+		}
+		if i, later := at[p.key]; later { // of several parts
+			if same(back[i].after, p.after) {
+				back[i].after, back[i].owner = p.before, p.from
+			}
+			continue
+		}
 		now := sw.desired.held.objects[p.key].object
-		if p.owner == owner && (now == p.after || !now.none() && !p.after.none() && now.same(p.after, sw.info.Version)) {
+		if same(now, p.after) {
+			at[p.key] = len(back)
 			back = append(back, p.inverse())
 		}
 	}

@@ -46,7 +46,7 @@ func (d *desired) drifted(should *holding) (ops []op) {
 	for k, o := range should.objects {
 		now := d.held.objects[k]
 		if o.owner != nil && (now.none() || !o.same(now.object, d.version)) {
-			ops = append(ops, op{key: k, before: now.object, after: o.object, from: o.owner, owner: o.owner})
+			ops = append(ops, op{key: k, before: now.object, after: o.object, from: o.owner, owner: o.owner, mends: true})
 		}
 	}
 	for k := range d.held.owned[nil] {

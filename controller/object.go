@@ -99,6 +99,10 @@ type op struct {
 	key           key
 	before, after object
 	from, owner   Owner // before's and after's; owner is also who is told of a failure
+
+	mends bool   // before is not what we had left there
+	part  part   // of a group; see inParts
+	at    uint32 // the bucket that part is about
 }
 
 // inverse undoes the operation.
@@ -133,13 +137,7 @@ func (p op) encode(b []byte, v openflow.Version, xid uint32) ([]byte, error) {
 		}
 		return openflow.AppendMeterMod(b, v, xid, cmd, *o.meter)
 	case aGroup:
-		cmd := openflow.GroupModify
-		if p.deletes() {
-			cmd = openflow.GroupDelete
-		} else if p.before.none() {
-			cmd = openflow.GroupAdd
-		}
-		return openflow.AppendGroupMod(b, v, xid, cmd, o.group)
+		return p.encodeGroup(b, v, xid)
 	case aRule:
 		cmd := openflow.FlowAdd // replaces what has the same identity
 		if p.deletes() {

@@ -15,6 +15,7 @@ import (
 // Meters come first and last, as Open vSwitch refuses them in bundles. What is between goes in atomic bundles, or in rows
 // of messages, deletions last, where there are no bundles.
 func (sw *Switch) carryOut(ops []op) (out outcome, err error) {
+	ops = sw.desired.inParts(ops)
 	cuts := []int{stageMeters + 1, stageDeletes, stageLast}
 	if sw.bundles {
 		cuts = []int{stageMeters + 1, stageLast}

@@ -85,7 +85,7 @@ func (a Unknown) equal(other Action) bool {
 // The order of Fields does not count.
 func (g Group) Equal(o Group) bool {
 	return g.ID == o.ID && g.Type == o.Type && g.Method == o.Method && g.Param == o.Param &&
-		slices.Equal(sortedFields(g.Fields), sortedFields(o.Fields)) && slices.EqualFunc(g.Buckets, o.Buckets, Bucket.equal)
+		slices.Equal(sortedFields(g.Fields), sortedFields(o.Fields)) && slices.EqualFunc(g.Buckets, o.Buckets, Bucket.Equal)
 }
 
 func sortedFields(f []Field) []Field {
@@ -95,7 +95,8 @@ func sortedFields(f []Field) []Field {
 	return slices.Sorted(slices.Values(f))
 }
 
-func (b Bucket) equal(o Bucket) bool {
+// Equal reports whether two buckets are the same.
+func (b Bucket) Equal(o Bucket) bool {
 	return b.ID == o.ID && b.Weight == o.Weight && b.WatchPort == o.WatchPort && b.WatchGroup == o.WatchGroup &&
 		EqualActions(b.Actions, o.Actions)
 }

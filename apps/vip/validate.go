@@ -16,9 +16,9 @@ const (
 	MaxIdle     = 65535 * time.Second // OpenFlow's timeouts have 16 bits
 	MinDrain    = time.Second
 
-	// MaxBuckets is how much the backends of a VIP of mode group may weigh in all: each unit is a bucket of 48 bytes, and Open
-	// vSwitch 3.1 does not survive being asked to describe a group of more than 65,535.
-	MaxBuckets = 1300
+	// MaxBuckets is how much the backends of a VIP of mode group may weigh in all: each unit is a bucket of 48 bytes, 56 in
+	// OpenFlow 1.3, and a group's description must fit in one message of 65,535.
+	MaxBuckets = 1100
 )
 
 var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)

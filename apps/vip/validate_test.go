@@ -172,8 +172,8 @@ func TestValidateGroup(t *testing.T) {
 	for _, tt := range []struct{ change, want string }{
 		{`"port":"8000-8010"`, ``},
 		{fmt.Sprintf(three, 255), ``},
-		{heavy(10), ``},
-		{heavy(11), `backends: 1430: is their weight in all; in mode group want at most 1300`},
+		{heavy(8), ``},
+		{heavy(9), `backends: 1170: is their weight in all; in mode group want at most 1100`},
 		{`"scheduler":"round-robin"`, `scheduler: round-robin: means nothing in mode group`},
 		{`"idle_timeout":"1h"`, `idle_timeout: 1h0m0s: means nothing in mode group`},
 		{`"gateways":["0000000000000001"]`, `gateways: [0000000000000001]: means nothing in mode group`},

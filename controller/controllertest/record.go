@@ -37,6 +37,12 @@ func (m Message) String() string {
 		}
 	case openflow.TypeGroupMod:
 		if g, err := openflow.ParseGroupMod(m.Raw); err == nil {
+			switch g.Command {
+			case openflow.GroupInsertBucket:
+				return fmt.Sprintf("INSERT %#x %s", g.BucketID, g.Group)
+			case openflow.GroupRemoveBucket:
+				return fmt.Sprintf("REMOVE %d %s", g.BucketID, g.Group)
+			}
 			return fmt.Sprintf("%s %s", [...]string{"ADD", "MOD", "DEL"}[min(g.Command, 2)], g.Group)
 		}
 	case openflow.TypeMeterMod:

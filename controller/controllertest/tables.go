@@ -226,8 +226,35 @@ func (s *Switch) changeGroup(t tables, m openflow.GroupMod) (removed []*flows.In
 			return nil, e
 		}
 	}
+	if m.Command == openflow.GroupInsertBucket || m.Command == openflow.GroupRemoveBucket {
+		return nil, changeBuckets(t, old, m)
+	}
 	t.groups[m.ID] = &m.Group
 	return nil, nil
+}
+
+// changeBuckets inserts buckets behind one, or removes one.
+func changeBuckets(t tables, old *flows.Group, m openflow.GroupMod) *openflow.Error {
+	if old == nil {
+		return failure(openflow.ErrGroupModFailed, openflow.CodeUnknownGroup)
+	}
+	at := slices.IndexFunc(old.Buckets, func(b flows.Bucket) bool { return b.ID == m.BucketID })
+	if at < 0 && m.BucketID != openflow.BucketFirst {
+		return failure(openflow.ErrGroupModFailed, openflow.CodeUnknownBucket)
+	}
+	g := *old
+	if m.Command == openflow.GroupRemoveBucket {
+		g.Buckets = slices.Delete(slices.Clone(old.Buckets), at, at+1)
+	} else {
+		for _, b := range m.Buckets {
+			if slices.ContainsFunc(old.Buckets, func(o flows.Bucket) bool { return o.ID == b.ID }) {
+				return failure(openflow.ErrGroupModFailed, openflow.CodeBucketExists)
+			}
+		}
+		g.Buckets = slices.Insert(slices.Clone(old.Buckets), at+1, m.Buckets...)
+	}
+	t.groups[m.ID] = &g
+	return nil
 }
 
 func changeMeter(t tables, cmd openflow.MeterCommand, m flows.Meter) (removed []*flows.InstalledRule, e *openflow.Error) {
