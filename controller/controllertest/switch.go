@@ -153,6 +153,11 @@ func (s *Switch) Put(text string) {
 	if err != nil {
 		panic(err)
 	}
+	s.PutState(st)
+}
+
+// PutState is Put for what is no text.
+func (s *Switch) PutState(st flows.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tables.put(st)
