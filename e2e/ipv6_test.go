@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -32,6 +33,32 @@ func advertisement(t testing.TB, h *lab.Host) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// learnLinkLocal has hosts use their link-local addresses, which they do else when it pleases them, and waits until those are known.
+func (w *network) learnLinkLocal(hosts ...*lab.Host) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		for _, h := range hosts {
+			_, _ = h.Run(w.ctx, "ping", "-c1", "-W1", "ff02::1%eth0") // whoever answers asks for the way back
+		}
+		known, err := w.hosts()
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, h := range known {
+			for _, a := range h.Addresses {
+				if a.IsLinkLocalUnicast() {
+					n++
+				}
+			}
+		}
+		if n != len(hosts) {
+			return fmt.Errorf("%d link-local addresses are known: %v", n, known)
+		}
+		return nil
+	})
 }
 
 // A VIP of IPv6 answers to neighbour discovery and ping with its own MAC, such that nobody needs to ask twice, on every switch;

@@ -87,6 +87,9 @@ func TestControllerKilled(t *testing.T) {
 				c := w.dial(client, "tcp", "", way.web(80))
 				held[c] = w.who(c)
 			}
+			if way.family == ipv6 {
+				w.learnLinkLocal(client, b1, b2)
+			}
 			quiet(w)
 			before := []dump{dumpOf(t, w.sw(1)), dumpOf(t, w.sw(2))}
 			sameBackends := func(when string) {
