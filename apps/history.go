@@ -36,3 +36,22 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	}
 	return append(b, ']'), nil
 }
+
+// VIPHistory is how many connections a second were given to each backend, over the last seconds as in [PortHistory].
+type VIPHistory struct {
+	End      time.Time        `json:"end"`
+	Backends []BackendHistory `json:"backends"`
+}
+
+// BackendHistory is a backend's part of a VIPHistory.
+type BackendHistory struct {
+	Name           string `json:"name"`
+	NewConnections Series `json:"new_connections"`
+}
+
+// History is what the controller as a whole did per second, over the last seconds as in [PortHistory].
+type History struct {
+	End            time.Time `json:"end"`
+	PacketIns      Series    `json:"packet_ins"`
+	NewConnections Series    `json:"new_connections"`
+}

@@ -9,15 +9,9 @@ import (
 	"github.com/evenflow/evenflow/openflow"
 )
 
-// HistoryLen is how many seconds of rates are kept of a port: one value a second.
-const HistoryLen = 900
-
 const (
 	// maxHistories bounds the ports whose history is kept: 14 KiB each, 56 MiB in all. Further ones have rates alone.
 	maxHistories = 4096
-	// maxGap is the longest time between two readings whose mean is put into all seconds of it: a slow switch is a mean over
-	// some seconds, but what happened in minutes without a reading is not known.
-	maxGap = 10 * time.Second
 	// unkept is a counter that the switch does not keep (section 7.3.5.7).
 	unkept = math.MaxUint64
 )
@@ -48,8 +42,7 @@ type portCounters struct {
 	at    time.Time // zero: no reading that the next can be compared with
 	stats openflow.PortStats
 	rates Rates
-	ring  *[HistoryLen]Rates // by second; nil: too many ports
-	last  int64              // the latest second in ring; 0: none
+	ring  *Ring[Rates] // nil: too many ports
 }
 
 // Note adds what a switch has answered at a time. Rates are over the time since the last answer as the switch measured it,
@@ -71,7 +64,7 @@ func (s *Stats) Note(d flows.DPID, at time.Time, all []openflow.PortStats) {
 			continue // it is in the answer
 		}
 		p.at, p.rates = time.Time{}, Rates{}
-		if at.Unix()-p.last >= HistoryLen {
+		if p.ring.Old(at) {
 			s.drop(ports, no)
 		}
 	}
@@ -84,7 +77,7 @@ func (s *Stats) note(ports map[uint32]*portCounters, at time.Time, st *openflow.
 		ports[st.No] = p
 	}
 	if p.ring == nil && s.histories < maxHistories {
-		p.ring = new([HistoryLen]Rates)
+		p.ring = NewRing(unknownRates)
 		s.histories++
 	}
 	prev, since := p.stats, p.at
@@ -104,7 +97,9 @@ func (s *Stats) note(ports map[uint32]*portCounters, at time.Time, st *openflow.
 	}
 	p.rates = Rates{rate(prev.RxBytes, st.RxBytes, 8), rate(prev.TxBytes, st.TxBytes, 8),
 		rate(prev.RxPackets, st.RxPackets, 1), rate(prev.TxPackets, st.TxPackets, 1)}
-	p.remember(since, at)
+	if p.ring != nil {
+		p.ring.Put(since, at, p.rates)
+	}
 }
 
 // begunAnew reports whether the counters of now do not go on from those of before.
@@ -131,33 +126,6 @@ func elapsed(before, now *openflow.PortStats, ours time.Duration) time.Duration 
 	return ours
 }
 
-// remember puts the present rates into the seconds after since up to at.
-func (p *portCounters) remember(since, at time.Time) {
-	if p.ring == nil {
-		return
-	}
-	from, to := since.Unix()+1, at.Unix()
-	if at.Sub(since) > maxGap || from > to {
-		from = to // long since, or a second reading within the second: the newer one counts
-	}
-	if to < p.last {
-		return // the clock was set back
-	}
-	if p.last > 0 {
-		for sec := max(p.last+1, from-HistoryLen); sec < from; sec++ {
-			p.ring[sec%HistoryLen] = unknownRates
-		}
-	} else {
-		for i := range p.ring {
-			p.ring[i] = unknownRates
-		}
-	}
-	for sec := from; sec <= to; sec++ {
-		p.ring[sec%HistoryLen] = p.rates
-	}
-	p.last = to
-}
-
 // Pause tells that a switch is not read any more. What passes until it is read again is unknown.
 func (s *Stats) Pause(d flows.DPID) {
 	s.mu.Lock()
@@ -173,7 +141,7 @@ func (s *Stats) Expire(now time.Time) {
 	defer s.mu.Unlock()
 	for d, ports := range s.switches {
 		for no, p := range ports {
-			if p.at.IsZero() && now.Unix()-p.last >= HistoryLen {
+			if p.at.IsZero() && p.ring.Old(now) {
 				s.drop(ports, no)
 			}
 		}
@@ -206,20 +174,10 @@ func (s *Stats) Port(d flows.DPID, no uint32) (openflow.PortStats, Rates) {
 func (s *Stats) History(d flows.DPID, no uint32, now time.Time, n int) PortHistory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.switches[d][no]
-	end := now.Unix()
-	if p != nil && p.last >= end-1 {
-		end = p.last
+	ring := NewRing(unknownRates)
+	if p := s.switches[d][no]; p != nil && p.ring != nil {
+		ring = p.ring
 	}
-	n = min(max(n, 0), HistoryLen)
-	h := PortHistory{End: time.Unix(end, 0).UTC(), Rates: make([]Rates, n)}
-	for i := range h.Rates {
-		sec := end - int64(n) + 1 + int64(i)
-		if p == nil || p.ring == nil || p.last == 0 || sec > p.last || sec <= p.last-HistoryLen {
-			h.Rates[i] = unknownRates
-		} else {
-			h.Rates[i] = p.ring[sec%HistoryLen]
-		}
-	}
-	return h
+	end, rates := ring.Last(now, n)
+	return PortHistory{end, rates}
 }

@@ -60,6 +60,7 @@ type Engine struct {
 	sessions atomic.Pointer[map[*controller.Switch]*session]
 	status   *status
 	stats    *controller.Stats
+	courses  *courses
 	drops    *dropCounts
 	owed     owed
 
@@ -83,7 +84,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
-		status: newStatus(), stats: controller.NewStats(), drops: newDropCounts(), switches: map[flows.DPID]*session{}, shared: shared{},
+		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), switches: map[flows.DPID]*session{}, shared: shared{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
 	for _, m := range cfg.Apps {

@@ -46,6 +46,7 @@ func (e *Engine) watchPhases(ctx context.Context) error {
 
 func (e *Engine) tellPhases(p *phases) {
 	now, all := e.cfg.Now(), e.VIPs()
+	e.courses.note(now, e.ctl.Switches(), all)
 	there := make(map[string]phase, len(all))
 	draining := make(map[string]bool)
 	for i := range all {

@@ -25,6 +25,8 @@ type VIPModel interface {
 	// VIP that is gone it is apps.ErrNotFound, and comes when every connected switch has confirmed that.
 	WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error)
 	Connections(name string) ([]apps.Connection, error)
+	// VIPHistory is of the last seconds, at most 900.
+	VIPHistory(name string, seconds int) (apps.VIPHistory, error)
 }
 
 // SwitchReader reads switches. Flows, Groups and Meters ask the switch itself.
@@ -46,13 +48,15 @@ type TopologyReader interface {
 	Links() []apps.LinkStatus
 }
 
-// EventReader reads what happened.
+// EventReader reads what happened, and how much.
 type EventReader interface {
 	// Events are at most limit events with ids above since, oldest first. Ids rise by one; where one is missing, what came
 	// between is kept no more.
 	Events(since uint64, limit int) []apps.Event
 	// LastEvent is the id of the newest event, 0 if there is none.
 	LastEvent() uint64
+	// History is of the last seconds, at most 900.
+	History(seconds int) apps.History
 	// EventsChanged is closed at the next event.
 	EventsChanged() <-chan struct{}
 }

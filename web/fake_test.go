@@ -227,6 +227,19 @@ func (f *fakeEngine) PortHistories(d flows.DPID, port uint32, seconds int) ([]ap
 	return []apps.PortHistory{{PortNo: 1, Name: "s1-eth1", End: start, RxBPS: h, TxBPS: h, RxPPS: h, TxPPS: h}}, err
 }
 
+func (f *fakeEngine) VIPHistory(name string, seconds int) (apps.VIPHistory, error) {
+	r, err := f.VIP(name)
+	h := apps.VIPHistory{End: start, Backends: []apps.BackendHistory{}}
+	for _, b := range r.Backends {
+		h.Backends = append(h.Backends, apps.BackendHistory{Name: b.Name, NewConnections: slices.Repeat(apps.Series{7.5}, seconds)})
+	}
+	return h, err
+}
+
+func (f *fakeEngine) History(seconds int) apps.History {
+	return apps.History{End: start, PacketIns: slices.Repeat(apps.Series{3}, seconds), NewConnections: slices.Repeat(apps.Series{2}, seconds)}
+}
+
 // asked is the error of asking a switch for what it holds.
 func (f *fakeEngine) asked(d flows.DPID) error {
 	s, err := f.Switch(d)

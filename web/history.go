@@ -18,6 +18,20 @@ type portHistoryInput struct {
 	Seconds int    `query:"seconds" minimum:"1" maximum:"900" default:"900" doc:"How far back"`
 }
 
+type vipHistoryInput struct {
+	VIP     string `path:"vip" doc:"Name of the VIP" example:"web"`
+	Seconds int    `query:"seconds" minimum:"1" maximum:"900" default:"900" doc:"How far back"`
+}
+
+type totalHistoryInput struct {
+	Seconds int `query:"seconds" minimum:"1" maximum:"900" default:"900" doc:"How far back"`
+}
+
+type (
+	vipHistoryOutput   struct{ Body apps.VIPHistory }
+	totalHistoryOutput struct{ Body apps.History }
+)
+
 type portHistoryOutput struct{ Body apps.PortHistory }
 
 func (s *Server) registerHistory(a api) {
@@ -25,6 +39,20 @@ func (s *Server) registerHistory(a api) {
 		"Rates of all ports of a switch, a value a second of the last 15 minutes; null where nothing is known", s.listHistories)
 	get(a, "get-port-history", "/switches/{dpid}/ports/{port}/history",
 		"Rates of a port, a value a second of the last 15 minutes; null where nothing is known", s.portHistory)
+	get(a, "get-vip-history", "/vips/{vip}/history", "Connections a second given to each backend, a value a second of the last 15 minutes", s.vipHistory)
+	get(a, "get-history", "/history", "Packet-ins and new connections a second, a value a second of the last 15 minutes", s.totalHistory)
+}
+
+func (s *Server) vipHistory(_ context.Context, in *vipHistoryInput) (*vipHistoryOutput, error) {
+	h, err := s.eng.VIPHistory(in.VIP, in.Seconds)
+	if err != nil {
+		return nil, s.fail(err, nil)
+	}
+	return &vipHistoryOutput{h}, nil
+}
+
+func (s *Server) totalHistory(_ context.Context, in *totalHistoryInput) (*totalHistoryOutput, error) {
+	return &totalHistoryOutput{s.eng.History(in.Seconds)}, nil
 }
 
 func (s *Server) listHistories(_ context.Context, in *historyInput) (*listOutput[apps.PortHistory], error) {

@@ -18,6 +18,7 @@ type switchPath struct {
 // Flow is a rule in a switch, as text in the syntax of ovs-ofctl and taken apart.
 type Flow struct {
 	Table       uint8  `json:"table"`
+	TableName   string `json:"table_name" doc:"What the table does; empty if it is none of ours"`
 	Priority    uint16 `json:"priority"`
 	Text        string `json:"text" doc:"The rule in the syntax of ovs-ofctl, without counters"`
 	Match       string `json:"match"`
@@ -36,6 +37,7 @@ type Flow struct {
 type Group struct {
 	ID      uint32   `json:"group_id"`
 	Type    string   `json:"type" enum:"all,select,indirect,ff"`
+	Name    string   `json:"name" doc:"What it is for; empty if it is none of ours"`
 	Text    string   `json:"text" doc:"The group in the syntax of ovs-ofctl"`
 	Packets *uint64  `json:"packets" doc:"null: the switch does not count"`
 	Bytes   *uint64  `json:"bytes" doc:"null: the switch does not count"`
@@ -54,6 +56,7 @@ type Bucket struct {
 // Meter is a meter in a switch.
 type Meter struct {
 	ID      uint32  `json:"meter_id"`
+	Name    string  `json:"name" doc:"What it limits; empty if it is none of ours"`
 	Rate    uint32  `json:"rate" doc:"Packets per second"`
 	Burst   uint32  `json:"burst" doc:"Packets, 0: the switch's default"`
 	Text    string  `json:"text" doc:"The meter in the syntax of ovs-ofctl"`
@@ -136,7 +139,7 @@ func (s *Server) listMeters(ctx context.Context, in *switchPath) (*listOutput[Me
 	}
 	out := make([]Meter, len(meters))
 	for i, m := range meters {
-		out[i] = Meter{ID: m.ID, Rate: m.Rate, Burst: m.Burst, Text: m.String()}
+		out[i] = Meter{ID: m.ID, Name: apps.MeterName(m.ID), Rate: m.Rate, Burst: m.Burst, Text: m.String()}
 		if m.Met != nil {
 			out[i].Packets = &m.Met.Packets
 		}
@@ -160,12 +163,13 @@ func onSwitch[T any](in *switchPath, read func(flows.DPID) (T, error)) (T, error
 
 var (
 	kindNames  = map[apps.Kind]string{apps.KindDesired: "desired", apps.KindConnection: "connection", apps.KindLearned: "learned"}
-	classNames = map[apps.Class]string{apps.ClassBase: "base", apps.ClassARP: "arp", apps.ClassNAT: "nat"}
+	classNames = map[apps.Class]string{apps.ClassBase: "base", apps.ClassARP: "arp", apps.ClassNAT: "nat",
+		apps.ClassGroup: "group"}
 )
 
 func flowOf(r *flows.InstalledRule) Flow {
 	f := Flow{
-		Table: r.Table, Priority: r.Priority, Text: r.Rule.String(), Match: r.Match.String(),
+		Table: r.Table, TableName: apps.TableName(r.Table), Priority: r.Priority, Text: r.Rule.String(), Match: r.Match.String(),
 		Actions: string(flows.AppendActions(nil, r.Actions)), Packets: r.Packets, Bytes: r.Bytes,
 		Cookie: fmt.Sprintf("%#x", r.Cookie), Kind: "foreign", IdleTimeout: r.IdleTimeout, HardTimeout: r.HardTimeout,
 		Duration: r.DurationSec,
@@ -180,7 +184,7 @@ func flowOf(r *flows.InstalledRule) Flow {
 }
 
 func groupOf(g *apps.GroupStatus) Group {
-	out := Group{ID: g.ID, Type: g.Type.String(), Text: g.String(), Buckets: make([]Bucket, len(g.Buckets))}
+	out := Group{ID: g.ID, Name: apps.GroupName(g.ID), Type: g.Type.String(), Text: g.String(), Buckets: make([]Bucket, len(g.Buckets))}
 	if g.Total != nil {
 		out.Packets, out.Bytes = &g.Total.Packets, &g.Total.Bytes
 	}

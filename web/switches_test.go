@@ -32,10 +32,10 @@ func TestSwitches(t *testing.T) {
 	wantFlows := []any{
 		map[string]any{"table": 30.0, "priority": 100.0, "text": "cookie=0xef01030000000001, table=30, idle_timeout=60, " +
 			"priority=100,ip,nw_dst=10.0.0.100 actions=resubmit(,40)",
-			"match": "ip,nw_dst=10.0.0.100", "actions": "resubmit(,40)", "packets": 5.0, "bytes": 500.0, "cookie": "0xef01030000000001",
+			"table_name": "vip", "match": "ip,nw_dst=10.0.0.100", "actions": "resubmit(,40)", "packets": 5.0, "bytes": 500.0, "cookie": "0xef01030000000001",
 			"kind": "desired", "class": "nat", "idle_timeout": 60.0, "hard_timeout": 0.0, "duration": 9.0},
 		map[string]any{"table": 0.0, "priority": 0.0, "text": "cookie=0x2a, priority=0 actions=drop",
-			"match": "", "actions": "drop", "packets": 0.0, "bytes": 0.0, "cookie": "0x2a", "kind": "foreign", "class": "",
+			"table_name": "classify", "match": "", "actions": "drop", "packets": 0.0, "bytes": 0.0, "cookie": "0x2a", "kind": "foreign", "class": "",
 			"idle_timeout": 0.0, "hard_timeout": 0.0, "duration": 0.0},
 	}
 	if diff := cmp.Diff(wantFlows, c.do(200, "GET", one+"/flows", "").at("items")); diff != "" {
@@ -49,7 +49,7 @@ func TestSwitches(t *testing.T) {
 		t.Errorf("groups: %s", groups.Body)
 	}
 	wantMeters := []any{map[string]any{"meter_id": 1.0, "rate": 100.0, "burst": 10.0,
-		"text": "meter=1 pktps burst bands=type=drop rate=100 burst_size=10", "packets": 30.0, "dropped": 3.0}}
+		"text": "meter=1 pktps burst bands=type=drop rate=100 burst_size=10", "name": "LLDP", "packets": 30.0, "dropped": 3.0}}
 	if diff := cmp.Diff(wantMeters, c.do(200, "GET", one+"/meters", "").at("items")); diff != "" {
 		t.Error(diff)
 	}
@@ -95,6 +95,13 @@ func TestHistory(t *testing.T) {
 		t.Errorf("histories: %s", r.Body)
 	}
 	c.do(404, "GET", one+"/ports/2/history", "")
+	if r := c.do(200, "GET", "/api/v1/history?seconds=2", ""); !cmp.Equal(r.at("new_connections"), any([]any{2.0, 2.0})) {
+		t.Errorf("of all: %s", r.Body)
+	}
+	c.do(404, "GET", "/api/v1/vips/nix/history", "")
+	if r := withWeb(t).do(200, "GET", "/api/v1/vips/web/history?seconds=2", ""); !cmp.Equal(r.at("backends", 1, "new_connections"), any([]any{7.5, 7.5})) {
+		t.Errorf("of a VIP: %s", r.Body)
+	}
 	c.do(404, "GET", "/api/v1/switches/00000000000000ff/history", "")
 	for _, bad := range []string{"/history?seconds=0", "/history?seconds=901", "/ports/0/history", "/ports/x/history"} {
 		c.do(422, "GET", one+bad, "")

@@ -1,0 +1,78 @@
+package apps
+
+import "fmt"
+
+// TableName is what a table of the pipeline does, in a word; "" for a table that is not ours.
+func TableName(id uint8) string {
+	switch id {
+	case TableClassify:
+		return "classify"
+	case TableSource:
+		return "source"
+	case TableKind:
+		return "kind"
+	case TableCopy:
+		return "copy"
+	case TableNeighbour, TableNeighbor2:
+		return "neighbour"
+	case TableReply:
+		return "reply"
+	case TableHairpin, TableHairback:
+		return "hairpin"
+	case TableRoute:
+		return "route"
+	case TableVIP:
+		return "vip"
+	case TableSelect:
+		return "select"
+	case TableGroup:
+		return "group"
+	case TableCommit:
+		return "commit"
+	case TableForward:
+		return "forward"
+	case TableEgress:
+		return "egress"
+	case TableUnNAT:
+		return "un-nat"
+	case TableOutput:
+		return "output"
+	}
+	return ""
+}
+
+// MeterName is what a meter limits; "" for one that is not ours.
+func MeterName(id uint32) string {
+	switch {
+	case id == MeterLLDP:
+		return "LLDP"
+	case id == MeterNeighbour:
+		return "ARP and ND"
+	case id == MeterVIP:
+		return "first packets to VIPs"
+	case id == MeterOther:
+		return "other packets to the controller"
+	case id == MeterReject:
+		return "refusals, all together"
+	case id == MeterForbidden:
+		return "packets dropped for their sender"
+	case id == MeterEdgeLLDP:
+		return "LLDP by edge ports"
+	case id > meterPort && id <= meterPort+maxMeteredPort:
+		return fmt.Sprintf("copies of what port %d sends", id-meterPort)
+	case id > MeterVIPReject && OwnMeter(id):
+		return fmt.Sprintf("refusals of VIP %d", id-MeterVIPReject)
+	}
+	return ""
+}
+
+// GroupName is what a group is for; "" for one that is not ours.
+func GroupName(id uint32) string {
+	switch {
+	case id == GroupCopy:
+		return "on, with a copy to the controller"
+	case OwnGroup(id):
+		return fmt.Sprintf("backends of VIP %d", id&0xffff)
+	}
+	return ""
+}
