@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/evenflow/evenflow/lab"
 )
 
 // tool runs a program and returns what it prints.
@@ -170,7 +172,10 @@ func TestSampleConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	sample := content(t, "../packaging/evenflow.yaml")
 	whole := regexp.MustCompile(`(?m)^#([^ ]|  )`).ReplaceAllString(sample, "$1")
-	whole = strings.ReplaceAll(whole, "/etc/evenflow.token", dir+"/token")
+	authority := lab.NewAuthority(t, "sample")
+	cert, key := authority.Issue("sample")
+	whole = strings.NewReplacer("/etc/evenflow.token", dir+"/token", "/etc/evenflow/cert.pem", cert, "/etc/evenflow/key.pem", key,
+		"/etc/evenflow/ca.pem", authority.CA, "/etc/evenflow/api-cert.pem", cert, "/etc/evenflow/api-key.pem", key).Replace(whole)
 	if err := os.WriteFile(dir+"/token", []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

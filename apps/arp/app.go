@@ -10,6 +10,9 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
+// maxAnswer is room for any answer.
+const maxAnswer = 128
+
 // App is the answers. It has no state.
 type App struct{ buffers sync.Pool }
 
@@ -20,7 +23,7 @@ var (
 
 // New makes the app.
 func New() *App {
-	return &App{buffers: sync.Pool{New: func() any { return new([]byte) }}}
+	return &App{buffers: sync.Pool{New: func() any { b := make([]byte, 0, maxAnswer); return &b }}}
 }
 
 // Name is "arp".

@@ -209,7 +209,7 @@ func TestLinksAreDiscovered(t *testing.T) {
 					}
 				}
 				o := quick(c.start(t), of, plL2, "latency")
-				o.Switches, o.Ports, o.Links, o.Settle = 4, 6, topo, 100*time.Millisecond
+				o.Switches, o.Ports, o.Links, o.Settle = 4, 6, topo, time.Second
 				o.Duration = 100 * time.Millisecond
 				r, err := Run(context.Background(), o)
 				if err != nil {
