@@ -284,6 +284,12 @@ func TestHostileHosts(t *testing.T) {
 		})
 		defer stop()
 		served(t)
+		w.Eventually(patience, func() error { // the meter has no burst left
+			if n := w.refusedCount("topology", "LLDP of other systems"); n < 200 {
+				return fmt.Errorf("%v frames of LLDP have come", n)
+			}
+			return nil
+		})
 		// A cable that is plugged in now is found all the same.
 		w.join(1, 20, 2, 20)
 		w.awaitLinks(2)
@@ -295,17 +301,18 @@ func TestHostileHosts(t *testing.T) {
 		moved := append([]byte{}, captured(t, away)...)
 		i := strings.Index(string(moved), "\x02\xef\x00\x01") // it claims to be another port's
 		binary.BigEndian.PutUint32(moved[i+12:], 1)
-		before := w.refusedCount("topology", "forged LLDP")
 		time.Sleep(time.Until(since.Add(8 * time.Second))) // the old one is too old now
-		send(out, wrong, moved, old)
-		send(away, wrong, old) // its own, too
+		for which, frame := range map[string][]byte{"wrong signature": wrong, "another port's": moved, "old": old} {
+			before := w.refusedCount("topology", "forged LLDP")
+			w.Eventually(patience, func() error {
+				send(out, frame) // again and again: the flood may have left no room for it yet
+				if w.refusedCount("topology", "forged LLDP") == before {
+					return fmt.Errorf("%s: not refused", which)
+				}
+				return nil
+			})
+		}
 		w.told(port + "forged or replayed LLDP refused")
-		w.Eventually(patience, func() error {
-			if n := w.refusedCount("topology", "forged LLDP") - before; n != 5 {
-				return fmt.Errorf("%v frames refused", n)
-			}
-			return nil
-		})
 		w.awaitLinks(2)
 		served(t)
 	})
