@@ -2,10 +2,10 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build dashboard install deb deps test lint fuzz demo pingall bench soak cover clean
+.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall bench soak cover clean
 
 # Print this list.
-help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
+help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z-]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
 
 # Build bin/evenflow, which needs no shared library, with the dashboard in it.
 build: dashboard ; CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
@@ -36,6 +36,9 @@ demo: ; scripts/demo
 
 # Ping between all hosts of several Mininet topologies through Evenflow (root).
 pingall: build ; /usr/bin/python3 mininet/pingall.py
+
+# Test the dashboard in a real browser at a live controller (root, Chromium).
+browser-test: build ; scripts/browser-test
 
 # Measure Evenflow beside other controllers in one run, into docs/benchmarks.md (root).
 bench: ; scripts/bench

@@ -1,9 +1,9 @@
 // What is now: one stream from the server, held in signals. It opens itself again when it breaks, and knows when what it
 // holds is old.
 import { batch, effect, signal, type Signal } from "@preact/signals";
-import { authorization, denied, token, type Event, type Host, type LiveHello, type LiveLink, type LiveSwitch, type LiveTick, type LiveVIP,
+import { api, ask, authorization, denied, token, type Event, type Host, type LiveHello, type LiveLink, type LiveSwitch, type LiveTick, type LiveVIP,
   type Port, type VIP } from "./api";
-import { append, points, Rates, sum, Window } from "./series";
+import { append, points, recall, Rates, sum, Window } from "./series";
 import { follow, Refused, type Message } from "./sse";
 
 export type Link = "connecting" | "live" | "stale";
@@ -140,6 +140,7 @@ export function receive(m: Message, fresh: Set<string>) {
   batch(() => {
     switch (m.name) {
       case "hello":
+        void remember();
         version.value = (data as LiveHello).version;
         if ((data as LiveHello).event < lastEvent) forgetEvents(); // another store
         return;
@@ -168,6 +169,19 @@ export function receive(m: Message, fresh: Set<string>) {
         return tick(data as LiveTick);
     }
   });
+}
+
+/** Asks the server what the totals were before this page was opened, or while it was not connected. */
+async function remember() {
+  try {
+    const h = await ask(api.GET("/history"));
+    totals.t.length = 0;
+    for (const v of totals.v) v.length = 0;
+    recall(totals, Date.parse(h.end) / 1000, [h.packet_ins, h.new_connections]);
+    ticks.value++;
+  } catch {
+    // the course begins with the page
+  }
 }
 
 export function linkKey(l: LiveLink): string {

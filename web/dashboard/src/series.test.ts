@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { append, points, Rate, Rates, span, sum, Window } from "./series";
+import { append, points, recall, Rate, Rates, span, sum, Window } from "./series";
 
 describe("a rate", () => {
   it("is over measured time", () => {
@@ -38,6 +38,16 @@ describe("points", () => {
     expect(p.t).toEqual([9, span + 8, span + 9]);
     expect(p.v[0]).toEqual([30, null, 40]);
   });
+});
+
+it("the server's memory comes before what is known", () => {
+  const p = points(2);
+  append(p, 10, [1, 2]);
+  recall(p, 11, [[5, 6, null, 8], [1, 1, 1, 1]]);
+  expect(p).toEqual({ t: [8, 9, 10], v: [[5, 6, 1], [1, 1, 2]] });
+  const q = points(1);
+  recall(q, 3, [[1, 2]]);
+  expect(q).toEqual({ t: [2, 3], v: [[1, 2]] });
 });
 
 it("a sum leaves out what is unknown", () => {

@@ -27,6 +27,22 @@ export function append(p: Points, t: number, values: (number | null)[]) {
   }
 }
 
+/** Puts the server's memory before what is known: values a second apart, the last at `end`. */
+export function recall(p: Points, end: number, values: (number | null)[][]) {
+  const first = p.t[0] ?? Infinity;
+  const n = values[0]?.length ?? 0;
+  const t: number[] = [];
+  const v: (number | null)[][] = values.map(() => []);
+  for (let i = 0; i < n; i++) {
+    const at = end - (n - 1) + i;
+    if (at >= first - 0.5) break;
+    t.push(at);
+    values.forEach((x, k) => v[k]!.push(x[i] ?? null));
+  }
+  p.t.unshift(...t);
+  p.v.forEach((x, k) => x.unshift(...(v[k] ?? t.map(() => null))));
+}
+
 function push(p: Points, t: number, values: (number | null)[]) {
   p.t.push(t);
   values.forEach((v, i) => p.v[i]!.push(v));

@@ -22,10 +22,12 @@ interface PlotProps {
   height?: number;
   /** Seconds shown; they end now. Left out: as many as there is something of. */
   seconds?: number;
+  /** What the scale reaches at least. */
+  least?: number;
 }
 
 /** A plot of what was in the last minutes. It draws itself anew at each tick, while it can be seen. */
-export function Plot({ label, data, lines, format, height = 120, seconds }: PlotProps) {
+export function Plot({ label, data, lines, format, height = 120, seconds, least = 1 }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLDivElement>(null);
   const names = lines.map((l) => l.label).join("\n");
@@ -46,7 +48,7 @@ export function Plot({ label, data, lines, format, height = 120, seconds }: Plot
       plot.setData([data.t, ...data.v.slice(0, lines.length)] as uPlot.AlignedData, false);
       plot.batch(() => {
         plot!.setScale("x", { min: end - shown, max: end });
-        const top = highest(data, lines.length, end - shown);
+        const top = highest(data, lines.length, end - shown, least);
         plot!.setScale("y", { min: 0, max: top });
       });
       if (plot.cursor.idx === null || plot.cursor.idx === undefined) say(legend.current, data, lines, format, null);
@@ -76,7 +78,7 @@ export function Plot({ label, data, lines, format, height = 120, seconds }: Plot
       offTheme();
       plot?.destroy();
     };
-  }, [data, names, height, seconds]);
+  }, [data, names, height, seconds, least]);
   return (
     <figure class="plot">
       <div class="plot-legend" ref={legend}>
@@ -107,8 +109,8 @@ export function extent(data: Points, end: number): number {
 }
 
 /** The highest value shown, rounded up to a 1, 2 or 5. */
-function highest(data: Points, n: number, from: number): number {
-  let top = 0;
+function highest(data: Points, n: number, from: number, least: number): number {
+  let top = least;
   for (let k = 0; k < n; k++) {
     const v = data.v[k]!;
     for (let i = v.length - 1; i >= 0 && data.t[i]! >= from; i--) top = Math.max(top, v[i] ?? 0);
@@ -154,18 +156,22 @@ function options(width: number, height: number, lines: Line[], format: PlotProps
   };
 }
 
-/** A small line without axes. */
+/** A small line without axes: the last minutes, in as many steps as there is room for. */
 export function Spark({ values, color = "accent", label }: { values: (number | null)[]; color?: string; label: string }) {
-  const w = 120, h = 36;
-  const last = values.slice(-120);
-  const top = Math.max(1e-9, ...last.map((v) => v ?? 0));
+  const w = 120, h = 36, size = Math.max(1, Math.ceil(values.length / w));
+  const means: (number | null)[] = [];
+  for (let i = values.length % size; i + size <= values.length; i += size) {
+    const some = values.slice(i, i + size).filter((v) => v !== null);
+    means.push(some.length ? some.reduce((a, b) => a + b, 0) / some.length : null);
+  }
+  const top = Math.max(1, ...means.map((v) => v ?? 0));
   let d = "", pen = false;
-  last.forEach((v, i) => {
+  means.forEach((v, i) => {
     if (v === null) {
       pen = false;
       return;
     }
-    const x = (w * (120 - last.length + i)) / 119, y = h - 2 - ((h - 4) * v) / top;
+    const x = (w * (i + 1)) / means.length, y = h - 2 - ((h - 5) * v) / top;
     d += `${pen ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
     pen = true;
   });

@@ -4,16 +4,6 @@ import { bytes, compact, count, plural } from "../format";
 import { Card, Empty } from "../ui/parts";
 import { Again, Show, useReading } from "../ui/reading";
 
-// The names of the pipeline's tables.
-const tables: [from: number, to: number, name: string][] = [
-  [0, 0, "classify"], [1, 1, "source"], [10, 11, "neighbour"], [20, 25, "reply"], [30, 30, "vip"], [40, 59, "select"], [60, 60, "forward"],
-  [70, 77, "egress"], [80, 80, "output"],
-];
-
-export function tableName(id: number): string {
-  return tables.find(([from, to]) => id >= from && id <= to)?.[2] ?? "";
-}
-
 const most = 300;
 
 /** The rules in a switch by table, read from it. */
@@ -33,7 +23,7 @@ export function Flows({ dpid }: { dpid: string }) {
             <span class="muted">{plural(found.length, "flow")}</span><Again of={reading} />
           </div>
           {found.length === 0 && <Card><Empty title={flows.length === 0 ? "This switch holds no flows" : "No flow fits the filter"} /></Card>}
-          {ids.map((id) => <Table key={id} id={id} flows={found.filter((f) => f.table === id)} open={words.length > 0} />)}
+          {ids.length > 0 && <div class="card flush">{ids.map((id) => <Table key={id} id={id} flows={found.filter((f) => f.table === id)} open={words.length > 0} />)}</div>}
         </>
       );
     }}</Show>
@@ -44,8 +34,8 @@ function Table({ id, flows, open }: { id: number; flows: Flow[]; open: boolean }
   const [shown, setShown] = useState(false);
   const packets = flows.reduce((n, f) => n + f.packets, 0);
   return (
-    <details class="card flush flow-table" open={open || undefined} onToggle={(e) => setShown(e.currentTarget.open)}>
-      <summary><span class="num faint">{id}</span><strong>{tableName(id)}</strong><span class="muted num">{plural(flows.length, "flow")}</span><span class="muted num right">{compact(packets)} packets</span></summary>
+    <details class="flow-table" open={open || undefined} onToggle={(e) => setShown(e.currentTarget.open)}>
+      <summary><span class="num faint">{id}</span><strong>{flows[0]?.table_name}</strong><span class="muted num">{plural(flows.length, "flow")}</span><span class="muted num right">{compact(packets)} packets</span></summary>
       {shown && (
         <div class="scroll" tabIndex={-1}>
           <table class="table flows">

@@ -20,7 +20,7 @@ export function Groups({ dpid }: { dpid: string }) {
 function GroupCard({ g }: { g: Group }) {
   const weights = g.buckets.reduce((n, b) => n + b.weight, 0);
   return (
-    <Card title={<>Group <span class="num">{g.group_id}</span></>} flush
+    <Card title={<>Group <span class="num">{g.group_id}</span>{g.name && <span class="muted">: {g.name}</span>}</>} flush
       side={<><span class="tag">{g.type}</span><span class="muted num">{g.packets === null ? "not counted" : `${count(g.packets)} packets, ${bytes(g.bytes)}`}</span></>}>
       <div class="scroll" tabIndex={-1}>
         <table class="table flows">

@@ -76,7 +76,7 @@ function Flow({ title, index, color }: { title: string; index: number; color: st
     <div class="tile wide">
       <span class="tile-title">{title}</span>
       <span class="tile-value num">{perSecond(last)}</span>
-      <Spark values={values} color={color} label={`${title} per second in the last two minutes, now ${perSecond(last)}`} />
+      <Spark values={values} color={color} label={`${title} per second in the last 15 minutes, now ${perSecond(last)}`} />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { memo } from "preact/compat";
 import { api, ask, message, type Port, type PortHistory } from "../api";
 import { bits, bytes, compact, count, perSecond } from "../format";
 import { link, now, ports, ticks } from "../live";
-import { append, points, type Points } from "../series";
+import { append, points, recall, type Points } from "../series";
 import { Card, Choice, Empty, ErrorNote, Loading } from "../ui/parts";
 import { extent, Plot, type Line } from "../ui/plot";
 import { Badge } from "../ui/state";
@@ -20,12 +20,8 @@ interface Course {
 export function courseOf(h: PortHistory): Course {
   const c = { bits: points(2), packets: points(2) };
   const end = Date.parse(h.end) / 1000;
-  const n = h.rx_bps.length;
-  const t = Array.from({ length: n }, (_, i) => end - (n - 1) + i);
-  c.bits.t = t;
-  c.bits.v = [h.rx_bps.slice(), h.tx_bps.slice()];
-  c.packets.t = t.slice();
-  c.packets.v = [h.rx_pps.slice(), h.tx_pps.slice()];
+  recall(c.bits, end, [h.rx_bps, h.tx_bps]);
+  recall(c.packets, end, [h.rx_pps, h.tx_pps]);
   return c;
 }
 
@@ -86,7 +82,7 @@ const PortCard = memo(({ p, data, unit, seconds }: { p: Port; data: Points; unit
       <h2><span class="faint num">{p.port_no}</span> {p.name}</h2>
       <div class="side"><span class="tag">{p.kind}</span><Badge tone={p.up ? "good" : "bad"}>{p.up ? "up" : "down"}</Badge></div>
     </header>
-    <Plot label={`Port ${p.name}: received ${bits(p.rx_bps)}, sent ${bits(p.tx_bps)}`} data={data} lines={lines} format={unit === "bits" ? bits : perSecond} height={110} seconds={seconds} />
+    <Plot label={`Port ${p.name}: received ${bits(p.rx_bps)}, sent ${bits(p.tx_bps)}`} data={data} lines={lines} format={unit === "bits" ? bits : perSecond} height={110} seconds={seconds} least={unit === "bits" ? 1000 : 10} />
     <p class="caption num">
       {bytes(p.rx_bytes)} and {compact(p.rx_packets)} packets in · {bytes(p.tx_bytes)} and {compact(p.tx_packets)} out
       {p.errors > 0 && <span class="bad-text"> · {count(p.errors)} errors</span>}

@@ -1,8 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
-import type { VIP } from "../api";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { api, ask, type VIP } from "../api";
 import { count, percent, perSecond } from "../format";
-import { backendConnections, now, shares, ticks } from "../live";
-import { append, points, type Points } from "../series";
+import { backendConnections, link, now, shares, ticks } from "../live";
+import { append, points, recall, type Points } from "../series";
 import { Card, Choice, Empty } from "../ui/parts";
 import { Plot } from "../ui/plot";
 
@@ -36,25 +36,41 @@ export function Shares({ v }: { v: VIP }) {
           })}
         </ul>
       )}
-      {total > 0 && <p class="caption"><i class="want-key" aria-hidden="true" />what its weight asks for among the backends that are up · {count(total)} connections{grown && grown.seconds < 55 && span === "minute" ? ` in ${Math.round(grown.seconds)} s` : ""}</p>}
+      {total > 0 && <p class="caption"><i class="want-key" aria-hidden="true" />what its weight asks for · {count(total)} connections{grown && grown.seconds < 55 && span === "minute" ? ` in ${Math.round(grown.seconds)} s` : ""}</p>}
     </Card>
   );
 }
 
-const kept = new Map<string, Points>();
 const maxLines = 8;
 
-/** New connections per second of each backend. The course begins when the VIP's page is first opened. */
+/** New connections per second of each backend: first the server's memory, then what comes. */
 export function BackendPlot({ v }: { v: VIP }) {
   const names = v.status.backends.map((b) => b.name).slice(0, maxLines);
   const key = [v.name, ...names].join("\n");
-  let data = kept.get(key);
-  if (!data) kept.set(key, (data = points(names.length)));
-  const p = data;
-  useEffect(() => ticks.subscribe(() => append(p, now.peek(), names.map((n) => backendConnections.get(`${v.name}/${n}`)))), [key]);
+  const connected = link.value === "live";
+  const [kept, setKept] = useState<{ key: string; p: Points } | null>(null);
+  const blank = useMemo(() => points(names.length), [key]);
+  const data = kept?.key === key ? kept.p : blank; // what was kept may be of other backends
+  useEffect(() => {
+    let over = false;
+    const p = points(names.length);
+    const load = async () => {
+      try {
+        const h = await ask(api.GET("/vips/{vip}/history", { params: { path: { vip: v.name } } }));
+        const by = new Map(h.backends.map((b) => [b.name, b.new_connections]));
+        recall(p, Date.parse(h.end) / 1000, names.map((n) => by.get(n) ?? []));
+      } catch {
+        // the course begins with the page
+      }
+      if (!over) setKept({ key, p });
+    };
+    if (connected) void load();
+    return () => void (over = true);
+  }, [key, connected]);
+  useEffect(() => ticks.subscribe(() => append(data, now.peek(), names.map((n) => backendConnections.get(`${v.name}/${n}`)))), [data]);
   return (
     <Card title="New connections per second" side={v.status.backends.length > maxLines ? <span class="muted">the first {maxLines} backends</span> : undefined}>
-      <Plot label={`New connections per second of each backend of ${v.name} since this page was opened`} data={p} height={170} format={perSecond}
+      <Plot label={`New connections per second of each backend of ${v.name} in the last minutes`} data={data} height={170} least={5} format={perSecond}
         lines={names.map((n, i) => ({ label: n, color: `series-${(i % 8) + 1}` }))} />
     </Card>
   );

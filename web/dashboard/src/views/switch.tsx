@@ -24,13 +24,13 @@ export function SwitchPage({ dpid, tab }: { dpid: string; tab: string }) {
       ))}
       <Facts items={[
         ["OpenFlow", s.openflow || "–"],
-        ["Address", s.address || "–"],
         ["Rules", <span class="num">{count(s.rules)}</span>],
         ["Groups, meters", <span class="num">{count(s.groups)}, {count(s.meters)}</span>],
         ["Packet-ins", <span class="num">{perSecond(packetIns.get(dpid))} <span class="faint">{count(s.packet_ins)}</span></span>],
         ["Flow-mods", <span class="num">{count(s.flow_mods)}</span>],
         ["Dropped", <span class="num">{count(dropped)}</span>],
         ["Software", s.description || "–"],
+        ["Address", s.address || "–"],
       ]} />
       <Tabs current={tab} tabs={tabs.map(([name, text]) => ({ name, title: text, href: href("switches", dpid, name), count: name === "ports" ? s.ports : undefined }))} />
       {tab === "ports" && <Ports dpid={dpid} />}
