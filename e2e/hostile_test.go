@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,9 @@ func TestHostileNeighbours(t *testing.T) {
 			all = append(all, speak(text))
 		}
 	}
+	for range 1500 { // more than there is room for
+		all = append(all, speak(nil))
+	}
 	w.attach()
 	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, backend)
 	held := w.dial(client, "tcp", "", address+":80")
@@ -103,6 +107,15 @@ func TestHostileNeighbours(t *testing.T) {
 	}
 	w.who(held)
 	w.who(w.dial(client, "tcp", "", address+":80"))
+	for reason, least := range map[string]float64{"not OpenFlow": 20, "crowded out": 100, "does not answer": 20,
+		"datapath id in use": 1} {
+		if n := w.refusedCount("sessions", reason); n < least {
+			t.Errorf("%v sessions have ended for %q, want %v", n, reason, least)
+		}
+	}
+	if n := strings.Count(w.ctl.child.Output(), "session ended"); n == 0 || n > 100 {
+		t.Errorf("%d lines in the log for %d connections", n, len(all))
+	}
 }
 
 // answerFeatures answers the controller's question for a switch's features.
