@@ -143,6 +143,11 @@ func OwnMeter(id uint32) bool {
 	return id >= MeterLLDP && id <= meterPort+maxMeteredPort || id > MeterVIPReject && id <= MeterVIPReject+1<<16-1
 }
 
+// ClassCookies are the cookie and mask that select the rules of KindDesired of one class.
+func ClassCookies(c Class) (cookie, mask uint64) {
+	return cookieTag | uint64(KindDesired)<<48 | uint64(c)<<40, CookieMask | 0xFFFF<<40
+}
+
 // DesiredCookies are the cookie and mask that select all rules of KindDesired.
 func DesiredCookies() (cookie, mask uint64) {
 	return cookieTag | uint64(KindDesired)<<48, CookieMask | 0xFF<<48

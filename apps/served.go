@@ -79,3 +79,9 @@ func (v *View) Keeps(b *Backend) bool {
 	}
 	return true
 }
+
+// Limited is an app that tells of what a VIP of its mode lacks.
+type Limited interface {
+	// Limits says what is not as the mode promises, "" if nothing; degraded if it is more than users need to know.
+	Limits(v *View, x *VIP) (degraded bool, reason string)
+}

@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"net/netip"
 	"strings"
 
@@ -131,8 +130,16 @@ func (t tracked) drop(tx store.Tx, id vip.ID) error {
 	return nil
 }
 
-func (t tracked) forgetEndpoints(id vip.ID) {
-	maps.DeleteFunc(t.endpoints, func(k backendKey, _ uint32) bool { return k.vip == id })
+// forgetEndpoints drops the numbers of a deleted VIP's endpoints and returns them.
+func (t tracked) forgetEndpoints(id vip.ID) map[uint32]bool {
+	gone := map[uint32]bool{}
+	for k, n := range t.endpoints {
+		if k.vip == id {
+			gone[n] = true
+			delete(t.endpoints, k)
+		}
+	}
+	return gone
 }
 
 // edgeZone is the zone of a switch that has come, given now if it is new. Without one its VIPs of mode group do not work there.

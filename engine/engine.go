@@ -63,6 +63,8 @@ type Engine struct {
 	courses  *courses
 	drops    *dropCounts
 	owed     owed
+	tally    *tally
+	shares   shares
 
 	// The loop's own.
 	model    *model
@@ -84,7 +86,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
-		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), switches: map[flows.DPID]*session{}, shared: shared{},
+		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
 	for _, m := range cfg.Apps {

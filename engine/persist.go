@@ -122,7 +122,7 @@ func (e *Engine) unstoreVIP(x *vip.VIP) error {
 		return tx.Delete(store.BucketVIPs, store.IDKey(uint64(x.ID)))
 	})
 	if err == nil {
-		e.model.forgetEndpoints(x.ID)
+		e.tally.forget(e.model.forgetEndpoints(x.ID))
 	}
 	return err
 }

@@ -57,7 +57,8 @@ func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch, drops bo
 	if now := e.cfg.Now(); err == nil && e.session(sw) != nil {
 		e.stats.Note(d, now, stats)
 		e.status.arrived(d, now, stats)
-		if drops {
+		err = e.readTally(ctx, sw)
+		if err == nil && drops {
 			err = e.readDrops(ctx, sw)
 		}
 	}

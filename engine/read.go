@@ -110,6 +110,16 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 			if b.State == vip.StateDraining {
 				s.State, s.Reason = vip.Drained(live, e.cfg.Now().Sub(s.Since), time.Duration(x.Spec.DrainTimeout))
 			}
+		} else if b.Endpoint != 0 {
+			made, heard := e.tally.of(b.Endpoint)
+			s.NewConnections = made
+			if b.State == vip.StateDraining {
+				now := e.cfg.Now()
+				if heard.Before(s.Since) {
+					heard = s.Since
+				}
+				s.State, s.Reason = vip.DrainedUnseen(now.Sub(heard), now.Sub(s.Since), time.Duration(x.Spec.DrainTimeout))
+			}
 		}
 		if b.State == vip.StateUp && weight > 0 {
 			s.Share = float64(b.Weight) / float64(weight)
@@ -117,6 +127,19 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 		states[i], r.Status.Backends[i] = s.State, s
 	}
 	r.Status.Phase, r.Status.Reason = vip.PhaseOf(states, all && len(applied) > 0)
+	for _, app := range e.apps {
+		limited, ok := app.(apps.Limited)
+		if !ok {
+			continue
+		}
+		worse, reason := limited.Limits(e.view.Load(), x)
+		switch {
+		case worse && (r.Status.Phase == vip.PhaseUp || r.Status.Phase == vip.PhaseDegraded):
+			r.Status.Phase, r.Status.Reason = vip.PhaseDegraded, join(r.Status.Reason, reason)
+		case reason != "" && r.Status.Phase == vip.PhaseUp:
+			r.Status.Reason = reason
+		}
+	}
 	for _, a := range applied {
 		if a.Error != "" && r.Status.Phase != vip.PhaseDown {
 			r.Status.Phase, r.Status.Reason = vip.PhaseDegraded, fmt.Sprintf("switch %s: %s", a.DPID, a.Error)
@@ -124,6 +147,13 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 		}
 	}
 	return r
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
 }
 
 // connectionsOf is the app that counts the connections of a mode, nil if none does.

@@ -27,6 +27,7 @@ var (
 	_ apps.App             = (*App)(nil)
 	_ apps.PacketInHandler = (*App)(nil)
 	_ apps.Stale           = (*App)(nil)
+	_ apps.Limited         = (*App)(nil)
 )
 
 // New makes the app.

@@ -71,7 +71,11 @@ func (b *builder) vip(v *apps.View, x *apps.VIP) {
 		b.state.Groups = append(b.state.Groups, b.group(x, k))
 	}
 	for i := range x.Backends {
-		if y := &x.Backends[i]; serves(v, y) {
+		y := &x.Backends[i]
+		if y.Endpoint != 0 {
+			b.commit(x, y)
+		}
+		if serves(v, y) {
 			b.endpoint(x, y)
 			enter = []flows.Action{known(b.zone, apps.TableGroup)}
 		}
@@ -83,8 +87,8 @@ func (b *builder) vip(v *apps.View, x *apps.VIP) {
 	}
 }
 
-// endpoint sends what conntrack knows to its backend, and commits what the group has given it. A backend that has been given
-// its own connection is called from the VIP's address, or it would answer itself past the VIP.
+// endpoint sends what conntrack knows to its backend. A backend that has been given its own connection is called from the
+// VIP's address, or it would answer itself past the VIP.
 func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 	mark := flows.Match{}.Num(flows.CTMark, uint64(y.Endpoint))
 	mac := flows.SetMAC(flows.EthDst, y.Host.MAC)
@@ -92,6 +96,10 @@ func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 	b.rule(apps.TableGroup, prioSelf, x.ID, from(y.Address).Num(flows.CTMark, uint64(y.Endpoint)),
 		mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
 		flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+}
+
+// commit is what follows the group's choice. It stays while the backend is the VIP's, for its counter: a packet is a connection.
+func (b *builder) commit(x *apps.VIP, y *apps.Backend) {
 	chosen := familyOf(x.Address).ip().Num(apps.RegEndpoint, uint64(y.Endpoint)) // NAT needs to know the family
 	b.rule(apps.TableCommit, prioChosen, x.ID, chosen,
 		flows.CT{Commit: true, Table: apps.TableGroup, Zone: b.zone, Actions: []flows.Action{

@@ -49,26 +49,6 @@ func hostOf(v *apps.View, h *topo.Host) (all []listener) {
 	return slices.DeleteFunc(all, func(l listener) bool { return !handles(l.VIP) })
 }
 
-// NotAlone names the backends of a VIP that serve other VIPs, or other ports of this one, at the same port: for these there are
-// no rules that translate without conntrack.
-func NotAlone(v *apps.View, x *apps.VIP) (names []string) {
-	if !handles(x) || x.Spec.Protocol != vip.TCP {
-		return nil
-	}
-	for i := range x.Backends {
-		b := &x.Backends[i]
-		if b.Host == nil {
-			continue
-		}
-		for _, l := range hostOf(v, b.Host) {
-			if l.Backend == b && !l.alone {
-				names = append(names, b.Name)
-			}
-		}
-	}
-	return names
-}
-
 // host are the rules for a host's answers: through conntrack where they leave for their client, and back to the host itself
 // where they are for itself. Several VIPs may share a listener and its rules.
 func (b *builder) host(h *topo.Host, all []listener) {

@@ -1,0 +1,63 @@
+package group
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// named is how many switches or backends a reason names.
+const named = 3
+
+// Limits tells of switches that cannot have the mode, or not all of it, and of backends whose connections end when conntrack
+// forgets them.
+func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
+	if !handles(x) {
+		return false, ""
+	}
+	var unable, unstable, shared []string
+	for _, d := range slices.Sorted(maps.Keys(v.Switches)) {
+		switch i := v.Switches[d]; {
+		case !able(i):
+			unable = append(unable, d.String())
+		case !i.OF15:
+			unstable = append(unstable, d.String())
+		}
+	}
+	switch {
+	case len(unable) > 0:
+		return true, "no conntrack, and so not served, on " + some("switch", unable)
+	case len(unstable) > 0:
+		return true, "no stable bucket ids, so that changes reshuffle new connections, on " + some("switch", unstable)
+	}
+	hosts := map[flows.MAC]bool{}
+	for i := range x.Backends {
+		b := &x.Backends[i]
+		if b.Host == nil || hosts[b.Host.MAC] || x.Spec.Protocol != vip.TCP {
+			continue
+		}
+		hosts[b.Host.MAC] = true
+		for _, l := range hostOf(v, b.Host) {
+			if l.VIP == x && !l.alone {
+				shared = append(shared, l.Backend.Name)
+			}
+		}
+	}
+	if len(shared) > 0 {
+		return false, "no way around conntrack for what serves other VIPs or ports too: " + some("backend", shared)
+	}
+	return false, ""
+}
+
+// some is a list, cut short.
+func some(what string, names []string) string {
+	if more := len(names) - named; more > 0 {
+		return fmt.Sprintf("%s %s and %d more", what, strings.Join(names[:named], ", "), more)
+	}
+	return what + " " + strings.Join(names, ", ")
+}
