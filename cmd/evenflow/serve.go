@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type serveFlags struct {
 	httpTLS                         config.Certificate
 	http, data, tokenFile, logLevel string
 	insecureHTTP, insecureOpenFlow  bool
+	statsInterval                   time.Duration
 	pprof                           string
 }
 
@@ -50,6 +52,7 @@ func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
 	flags.BoolVar(&f.insecureHTTP, "insecure-http", false,
 		"let the API listen without TLS where other machines can connect; it needs a token then")
 	flags.BoolVar(&f.insecureOpenFlow, "insecure-openflow", false, "let anyone who can connect be a switch")
+	flags.DurationVar(&f.statsInterval, "stats-interval", time.Second, "time between two readings of a switch's port counters, from 100ms to 1m")
 	cmd.Flags().StringVar(&f.pprof, "pprof", "", "serve Go's profiles at this loopback address, HOST:PORT, for go tool pprof")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := f.settings(cmd)
@@ -83,6 +86,8 @@ type settings struct {
 	config.Config
 	token    string
 	fromFile bool // there is a configuration file
+
+	statsInterval time.Duration // 0: the default
 }
 
 func (f *serveFlags) settings(cmd *cobra.Command) (settings, error) {
@@ -100,6 +105,7 @@ func (f *serveFlags) settings(cmd *cobra.Command) (settings, error) {
 	given := cmd.Flags().Changed
 	for name, set := range map[string]func(){
 		"openflow":          func() { s.OpenFlow = f.openflow },
+		"stats-interval":    func() { s.statsInterval = f.statsInterval },
 		"openflow-tls-cert": func() { s.OpenFlowTLS.Cert = f.openflowTLS.Cert },
 		"openflow-tls-key":  func() { s.OpenFlowTLS.Key = f.openflowTLS.Key },
 		"openflow-tls-ca":   func() { s.OpenFlowTLS.CA = f.openflowTLS.CA },
@@ -128,6 +134,9 @@ func (f *serveFlags) settings(cmd *cobra.Command) (settings, error) {
 // check says all that is wrong with the settings.
 func (f *serveFlags) check(s *settings) error {
 	var errs []error
+	if d := s.statsInterval; d != 0 && (d < 100*time.Millisecond || d > time.Minute) {
+		errs = append(errs, fmt.Errorf("--stats-interval %s: want 100ms to 1m", d))
+	}
 	if s.Data == "" {
 		errs = append(errs, errors.New("no directory for the store: want --data DIR, or data in the configuration file"))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,6 +54,8 @@ func TestServeSettings(t *testing.T) {
 		{args: "--data d --http :443 --http-tls-cert c --http-tls-key k --token-file " + token, want: func(s *settings) {
 			s.Data, s.HTTP, s.HTTPTLS, s.TokenFile, s.token = "d", ":443", config.Certificate{Cert: "c", Key: "k"}, token, "secret"
 		}},
+		{args: "--data d --stats-interval 5s", want: func(s *settings) { s.Data, s.statsInterval = "d", 5*time.Second }},
+		{args: "--data d --stats-interval 1ms", err: "--stats-interval 1ms: want 100ms to 1m"},
 		{args: "", err: "no directory for the store"},
 		{args: "--data d --openflow ssl:127.0.0.1:6653", err: "openflow-tls: ssl:127.0.0.1:6653: want a certificate, its key, and the authority"},
 		{args: "--data d --openflow-tls-cert c", err: "openflow-tls: want all of"},

@@ -52,6 +52,8 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 		Routers:    s.AppRouters(),
 		DropReason: dropReason,
 		Log:        log,
+
+		PollInterval: s.statsInterval,
 	}
 	if s.fromFile {
 		cfg.FileVIPs = s.VIPs

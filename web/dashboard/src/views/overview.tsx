@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { LiveSwitch, LiveVIP } from "../api";
 import { compact, count, perSecond, plural } from "../format";
-import { events, switches, ticks, totals, vips } from "../live";
+import { events, now, switches, ticks, totals, vips } from "../live";
 import { href } from "../route";
 import { Spark } from "../ui/plot";
 import { Ago, Card, DPID, Empty, Loading, Page } from "../ui/parts";
@@ -107,7 +107,8 @@ function troubles(vips: LiveVIP[], switches: LiveSwitch[]): Matter[] {
 
 function Trouble({ vips, switches }: { vips: LiveVIP[]; switches: LiveSwitch[] }) {
   const list = troubles(vips, switches);
-  const errors = events.value.filter((e) => toneOf(e) === "bad").slice(-3).reverse();
+  const recent = now.value - 900;
+  const errors = events.value.filter((e) => toneOf(e) === "bad" && Date.parse(e.time) / 1000 > recent).slice(-3).reverse();
   if (list.length === 0 && errors.length === 0) return null;
   return (
     <Card title={list.length > 0 ? `To look at (${count(list.length)})` : "Last errors"} flush>
