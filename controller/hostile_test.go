@@ -258,3 +258,56 @@ func TestOthersAreServed(t *testing.T) {
 		}
 	}
 }
+
+// Beside a switch that sends packet-ins as fast as it can another's are answered at a rate of the same order as alone. Alone
+// and beside it are measured in one run, and the bound is far from what is usual, a third to a half.
+func TestRateBesideFlood(t *testing.T) {
+	r := run(t, controller.Config{Listen: []string{"127.0.0.1:0"}})
+	r.onPacketIn = func(sw *controller.Switch, in *openflow.PacketIn) {
+		sw.PacketOut(in.InPort, []flows.Action{flows.Output{Port: 2}}, in.Data)
+	}
+	honest, flooder := controllertest.NewSwitch(1), controllertest.NewSwitch(2)
+	for _, s := range []*controllertest.Switch{honest, flooder} {
+		if err := s.Dial(t.Context(), "tcp", r.ctl.Addrs()[0].String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.untilNth(t, "connected", 2)
+	const n = 1000
+	took := func() time.Duration { // n packets, one after the other
+		honest.Forget()
+		begin := time.Now()
+		for i := range n {
+			honest.PacketIn(1, 0, []byte("x"))
+			if err := honest.Await(t.Context(), func() bool { return honest.Count(openflow.TypePacketOut) > i }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return time.Since(begin)
+	}
+	alone := took()
+	var noise []byte
+	for range 500 {
+		noise, _ = openflow.AppendPacketIn(noise, openflow.V15, 0, &openflow.PacketIn{Data: make([]byte, 100)})
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			flooder.Write(noise)
+			flooder.Forget()
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	beside := took()
+	close(stop)
+	<-stopped
+	t.Logf("%d packets: alone %v, beside a flood %v", n, alone, beside)
+	if beside > 50*alone {
+		t.Errorf("%d packets took %v beside a flood, and %v alone", n, beside, alone)
+	}
+}

@@ -107,7 +107,10 @@ func TestRulesMended(t *testing.T) {
 			s.Ofctl("add-flow", ours+match(rule("table=30, priority=100"))+",actions=drop")                        // wrong
 			s.Ofctl("--strict", "del-flows", match(rule("table=70, priority=0")))                                  // missing
 			s.Ofctl("add-flow", ours+"table=30,priority=99,tcp,nw_dst=10.0.0.100,tp_dst=81,actions=resubmit(,40)") // wanted by nobody
-			s.Ofctl("del-groups", "group_id=1")                                                                    // with the rule that names it
+			s.Ofctl("del-groups", "group_id=1")                                                                    // with the rules that name it
+			s.Ofctl("add-group", "group_id=1,type=all,bucket=output:2")                                            // wrong
+			s.Ofctl("add-group", "group_id=16777299,type=indirect,bucket=output:2")                                // wanted by nobody
+			s.Ofctl("add-group", "group_id=77,type=indirect,bucket=output:2")                                      // foreign
 			s.Ofctl("mod-meter", "meter=3,pktps,bands=type=drop,rate=1")                                           // wrong
 			s.Ofctl("del-meter", "meter=5")                                                                        // with its rule
 			s.Ofctl("add-meter", "meter=1999,pktps,bands=type=drop,rate=1")                                        // wanted by nobody
@@ -123,7 +126,7 @@ func TestRulesMended(t *testing.T) {
 				kept := got[:0:0]
 				foreigners := 0
 				for _, r := range got {
-					if strings.Contains(r, "nw_dst=10.9.9.9") || strings.Contains(r, "meter=77777") {
+					if strings.Contains(r, "nw_dst=10.9.9.9") || strings.Contains(r, "meter=77777") || strings.Contains(r, "group_id=77,") {
 						foreigners++
 						continue
 					}
@@ -132,8 +135,8 @@ func TestRulesMended(t *testing.T) {
 				if diff := cmp.Diff(want, kept); diff != "" {
 					return fmt.Errorf("(-want +got):\n%s", diff)
 				}
-				if foreigners != 2 {
-					return fmt.Errorf("%d of two foreigners are left", foreigners)
+				if foreigners != 3 {
+					return fmt.Errorf("%d of three foreigners are left", foreigners)
 				}
 				return nil
 			})
