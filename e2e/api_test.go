@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
@@ -116,33 +115,4 @@ func (a *api) live(name string) (n int64, err error) {
 		n += *b.Connections
 	}
 	return n, nil
-}
-
-// metric is the sum of a metric over all its labels.
-func (a *api) metric(name string) (sum float64, err error) {
-	resp, err := a.client.Get("http://" + apiAddress + "/metrics")
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err
-	}
-	found := false
-	for line := range strings.Lines(string(text)) {
-		id, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if base, _, _ := strings.Cut(id, "{"); !ok || base != name {
-			continue
-		}
-		var v float64
-		if _, err := fmt.Sscan(value, &v); err != nil {
-			return 0, fmt.Errorf("metric %q: %w", line, err)
-		}
-		sum, found = sum+v, true
-	}
-	if !found {
-		return 0, fmt.Errorf("no metric %s", name)
-	}
-	return sum, nil
 }
