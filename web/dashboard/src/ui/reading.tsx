@@ -5,7 +5,7 @@ import { message } from "../api";
 import { RefreshIcon } from "./icons";
 import { ErrorNote, Loading } from "./parts";
 
-const every = 5000; // ms
+const usual = 5000; // ms
 
 interface Reading<T> {
   value: T | null;
@@ -14,7 +14,7 @@ interface Reading<T> {
 }
 
 /** Reads at once, then each time some seconds after the last answer, while the page can be seen. */
-export function useReading<T>(read: () => Promise<T>, key: string): Reading<T> {
+export function useReading<T>(read: () => Promise<T>, key: string, every = usual): Reading<T> {
   const [value, setValue] = useState<T | null>(null);
   const [error, setError] = useState("");
   const again = useRef<() => void>(() => {});

@@ -49,7 +49,7 @@ export function roles(vips: VIP[]): Map<string, Role[]> {
 }
 
 export function build(switches: LiveSwitch[], links: LiveLink[], hosts: Host[], vips: VIP[], showHosts: boolean,
-  rate: (l: LiveLink) => string): Graph {
+  showBackends: boolean, rate: (l: LiveLink) => string): Graph {
   const nodes: GraphNode[] = switches.map((s) => ({
     id: s.dpid, label: "switch " + dpidParts(s.dpid)[1] + (s.connected ? "" : " (away)"), kind: "switch",
     size: 26 + 7 * (7 + dpidParts(s.dpid)[1].length + (s.connected ? 0 : 7)),
@@ -60,7 +60,7 @@ export function build(switches: LiveSwitch[], links: LiveLink[], hosts: Host[], 
   const of = roles(vips);
   for (const h of hosts) {
     const own = h.addresses.flatMap((a) => of.get(a) ?? []);
-    if ((!showHosts && own.length === 0) || !there.has(h.dpid)) continue;
+    if (!(own.length > 0 ? showBackends : showHosts) || !there.has(h.dpid)) continue;
     const names = own.slice(0, 2).map((r) => `${r.vip}/${r.backend}`).join(", ") + (own.length > 2 ? ", …" : "");
     nodes.push({ id: h.mac, label: [names, h.addresses[0] ?? h.mac].filter(Boolean).join("\n"), kind: own.length > 0 ? "backend" : "host",
       size: 0, state: own[0]?.state ?? (h.live ? "live" : "silent") });

@@ -5,7 +5,7 @@ import { events, now, switches, ticks, totals, vips } from "../live";
 import { href } from "../route";
 import { Spark } from "../ui/plot";
 import { Ago, Card, DPID, Empty, Loading, Page } from "../ui/parts";
-import { Mark, StateBadge, SwitchBadge, type Tone } from "../ui/state";
+import { Mark, StateBadge, SwitchBadge, switchState, tone, type Tone } from "../ui/state";
 import { EventList, toneOf } from "./eventlist";
 import { SwitchTable } from "./switches";
 import { VIPTable } from "./vips";
@@ -23,10 +23,10 @@ export function Overview() {
   return (
     <Page title="Overview" lead={<Verdict vips={all} switches={sw} />}>
       <div class="tiles">
-        <Tile title="VIPs up" value={`${up} / ${all.length}`} href={href("vips")} tone={all.length === 0 ? "idle" : up === all.length ? "good" : "warn"} />
-        <Tile title="Backends up" value={`${backends.filter((b) => b === "up").length} / ${backends.length}`}
+        <Tile title="VIPs up" value={up} of={all.length} href={href("vips")} tone={all.length === 0 ? "idle" : up === all.length ? "good" : "warn"} />
+        <Tile title="Backends up" value={backends.filter((b) => b === "up").length} of={backends.length}
           tone={backends.length === 0 ? "idle" : backends.every((b) => b === "up") ? "good" : "warn"} />
-        <Tile title="Switches up" value={`${sw.filter((x) => x.connected).length} / ${sw.length}`} href={href("switches")}
+        <Tile title="Switches up" value={sw.filter((x) => x.connected).length} of={sw.length} href={href("switches")}
           tone={sw.length === 0 ? "idle" : sw.every((x) => x.connected) ? "good" : "bad"} />
         <Tile title="Connections" value={compact(live)} />
         <Flow title="New connections" index={1} color="series-1" />
@@ -37,13 +37,13 @@ export function Overview() {
         <div class="stack-cards"><Card title="VIPs" side={<a href={href("vips")}>All VIPs</a>} flush>
           {all.length === 0
             ? <Empty title="No VIP is declared yet">A VIP is one address that clients connect to, balanced over its backends. <a href={href("vips", "new")}>Create the first</a></Empty>
-            : <VIPTable rows={all.slice(0, most)} brief />}
+            : <VIPTable rows={worst(all, (x) => gravity[tone(x.phase)]).slice(0, most)} brief />}
           {all.length > most && <a class="more" href={href("vips")}>{plural(all.length - most, "more VIP")}</a>}
         </Card>
         <Card title="Switches" side={<a href={href("switches")}>All switches</a>} flush>
           {sw.length === 0
             ? <Empty title="No switch has connected yet">Point one here: <code>ovs-vsctl set-controller br0 tcp:CONTROLLER:6653</code></Empty>
-            : <SwitchTable rows={sw.slice(0, most)} brief />}
+            : <SwitchTable rows={worst(sw, (x) => gravity[switchState(x).tone]).slice(0, most)} brief />}
           {sw.length > most && <a class="more" href={href("switches")}>{plural(sw.length - most, "more switch", "more switches")}</a>}
         </Card></div>
         <Card title="Latest events" side={<a href={href("events")}>All events</a>} flush>
@@ -54,6 +54,13 @@ export function Overview() {
   );
 }
 
+const gravity: Record<Tone, number> = { bad: 0, warn: 1, busy: 2, idle: 3, good: 3 };
+
+/** Those that need a look first; the others stay in their order. */
+function worst<T>(list: T[], rank: (x: T) => number): T[] {
+  return [...list].sort((a, b) => rank(a) - rank(b));
+}
+
 /** Whether all is well, in one line. */
 function Verdict({ vips, switches }: { vips: LiveVIP[]; switches: LiveSwitch[] }) {
   const bad = troubles(vips, switches).length;
@@ -62,8 +69,8 @@ function Verdict({ vips, switches }: { vips: LiveVIP[]; switches: LiveSwitch[] }
   return <span class="verdict"><Mark tone="warn" />{plural(bad, "thing")} to look at</span>;
 }
 
-function Tile({ title, value, href, tone }: { title: string; value: string; href?: string; tone?: Tone }) {
-  const inner = <><span class="tile-title">{tone && <Mark tone={tone} />}{title}</span><span class="tile-value num">{value}</span></>;
+function Tile({ title, value, of, href, tone: mark }: { title: string; value: string | number; of?: number; href?: string; tone?: Tone }) {
+  const inner = <><span class="tile-title">{mark && <Mark tone={mark} />}{title}</span><span class="tile-value num">{value}{of !== undefined && <small> / {of}</small>}</span></>;
   return href ? <a class="tile" href={href}>{inner}</a> : <div class="tile">{inner}</div>;
 }
 

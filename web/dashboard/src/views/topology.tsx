@@ -15,16 +15,17 @@ cytoscape.use(fcose);
 
 /** Where nodes were, so that the picture stays as it is when one comes back to it. */
 const places = new Map<string, cytoscape.Position>();
-const manyHosts = 150;
+/** More hosts than these are shown only when asked for, and laid out around their switches. */
+const many = 150;
 
 export function Topology() {
-  const vips = useReading(async () => (await ask(api.GET("/vips"))).items ?? [], "vips");
+  const vips = useReading(async () => (await ask(api.GET("/vips"))).items ?? [], "vips", 15000);
   const [withHosts, setWithHosts] = useState<boolean | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const s = switches.value, l = links.value, h = hosts.value;
-  const few = (h?.size ?? 0) <= manyHosts;
+  const few = (h?.size ?? 0) <= many;
   const show = withHosts ?? few;
-  const graph = useMemo(() => (s && l && h ? build([...s.values()], [...l.values()], [...h.values()], vips.value ?? [], show, loadText) : null), [s, l, h, vips.value, show]);
+  const graph = useMemo(() => (s && l && h ? build([...s.values()], [...l.values()], [...h.values()], vips.value ?? [], show, show || few, loadText) : null), [s, l, h, vips.value, show]);
   if (!s || !l || !h || !graph) return <Page title="Topology"><Loading what="the network" /></Page>;
   const lead = `${plural(s.size, "switch", "switches")}, ${plural(l.size, "link")}, ${plural(h.size, "host")}`;
   return (
@@ -50,7 +51,7 @@ function Picture({ graph, label, chosen, choose }: { graph: Graph; label: string
   const cy = useRef<cytoscape.Core | null>(null);
   const shape = useRef("");
   useEffect(() => {
-    const c = (cy.current = cytoscape({ container: box.current!, style: styles(), minZoom: 0.15, maxZoom: 2.5, boxSelectionEnabled: false }));
+    const c = (cy.current = cytoscape({ container: box.current!, style: styles(), minZoom: 0.05, maxZoom: 2.5, boxSelectionEnabled: false }));
     c.on("tap", (e) => choose(e.target === c ? null : (e.target.id() as string)));
     c.on("dbltap", "node[kind='switch']", (e) => go("switches", e.target.id()));
     c.on("position", "node", (e) => void places.set(e.target.id(), { ...e.target.position() }));
@@ -128,10 +129,46 @@ function lay(c: cytoscape.Core, graph: Graph, whole: boolean) {
     return;
   }
   const fixed = whole ? [] : graph.nodes.filter((n) => n.kind === "switch" && places.has(n.id)).map((n) => ({ nodeId: n.id, position: places.get(n.id)! }));
+  if (graph.nodes.length > many) {
+    layMany(c);
+    return;
+  }
   const options = { name: "fcose", quality: "proof", animate: false, randomize: whole, padding: 36, nodeSeparation: 90, idealEdgeLength: (e: cytoscape.EdgeSingular) =>
     e.data("kind") === "link" ? 150 : 80, nodeRepulsion: () => 9000, fixedNodeConstraint: fixed.length > 0 ? fixed : undefined, uniformNodeDimensions: false };
   c.layout(options as unknown as cytoscape.LayoutOptions).run();
   if (whole) turn(c);
+  keep(c, whole);
+}
+
+/** Lays out the switches alone, and puts hosts on circles around theirs: a force for each of a thousand hosts takes minutes. */
+function layMany(c: cytoscape.Core) {
+  const switches = c.nodes("[kind='switch']");
+  const most = Math.max(1, ...switches.map((s) => s.connectedEdges("[kind='access']").length));
+  const radius = 60 + 9 * Math.min(most, 12);
+  const options = { name: "fcose", quality: "proof", animate: false, randomize: true, nodeSeparation: 150, idealEdgeLength: () => 150, nodeRepulsion: () => 20000, fit: false };
+  switches.union(c.edges("[kind='link']")).layout(options as unknown as cytoscape.LayoutOptions).run();
+  spread(switches, 2 * radius);
+  switches.forEach((s) => {
+    const hosts = s.connectedEdges("[kind='access']").targets();
+    hosts.forEach((h, i) => {
+      const ring = radius + 34 * Math.floor(i / 24), angle = (2 * Math.PI * (i % 24)) / Math.min(24, hosts.length);
+      h.position({ x: s.position("x") + ring * Math.cos(angle), y: s.position("y") + ring * Math.sin(angle) });
+    });
+  });
+  keep(c, true);
+}
+
+/** Moves nodes apart in proportion until the nearest two are so far from each other, within reason. */
+function spread(nodes: cytoscape.NodeCollection, distance: number) {
+  const at = nodes.map((n) => n.position());
+  const near = at.map((p, i) => Math.min(...at.map((q, k) => (k === i ? Infinity : Math.hypot(p.x - q.x, p.y - q.y)))));
+  near.sort((a, b) => a - b);
+  const typical = near[Math.floor(near.length / 5)] ?? distance; // a few may overlap
+  const by = Math.min(8, Math.max(1, distance / Math.max(1, typical)));
+  nodes.forEach((n) => void n.position({ x: n.position("x") * by, y: n.position("y") * by }));
+}
+
+function keep(c: cytoscape.Core, whole: boolean) {
   c.nodes().forEach((n) => void places.set(n.id(), { ...n.position() }));
   if (whole) fit(c);
 }
@@ -156,7 +193,7 @@ function styles(): cytoscape.StylesheetJson {
   return [
     { selector: "node", style: { label: "data(label)", "font-family": font, "font-size": 11, "text-wrap": "wrap", "text-valign": "bottom", "text-margin-y": 6,
       "line-height": 1.25, color: v("muted"), "background-color": v("surface-2"), "border-width": 1.5, "border-color": v("faint"), width: 16, height: 16,
-      "text-outline-width": 2, "text-outline-color": v("surface"), "overlay-opacity": 0 } },
+      "text-outline-width": 2, "text-outline-color": v("surface"), "overlay-opacity": 0, "min-zoomed-font-size": 7 } },
     { selector: "node[kind='switch']", style: { shape: "round-rectangle", width: "data(size)" as unknown as number, height: 32, "background-color": v("accent-solid"), "border-width": 0,
       color: "#fff", "font-size": 12, "font-weight": 600, "text-valign": "center", "text-margin-y": 0, "text-outline-width": 0 } },
     { selector: "node[kind='backend']", style: { shape: "diamond", width: 24, height: 24, "background-color": v("good"), "border-width": 0, color: v("text") } },
@@ -166,7 +203,7 @@ function styles(): cytoscape.StylesheetJson {
     { selector: "node[state='problem']", style: { "border-color": v("warn"), "border-width": 3 } },
     { selector: "edge", style: { width: 1.2, "line-color": v("line-strong"), "curve-style": "bezier", "overlay-opacity": 0 } },
     { selector: "edge[kind='link']", style: { width: "data(width)" as unknown as number, "line-color": v("faint"), label: "data(label)", "font-family": font, "font-size": 10, "text-wrap": "wrap",
-      color: v("muted"), "text-background-color": v("surface"), "text-background-opacity": 0.92, "text-background-padding": "3px", "line-height": 1.3 } },
+      color: v("muted"), "text-background-color": v("surface"), "text-background-opacity": 0.92, "text-background-padding": "3px", "line-height": 1.3, "min-zoomed-font-size": 7 } },
     { selector: "edge[busy=1]", style: { "line-color": v("accent") } },
     { selector: ".chosen", style: { "overlay-color": v("accent"), "overlay-opacity": 0.18, "overlay-padding": 6 } },
   ] as unknown as cytoscape.StylesheetJson;

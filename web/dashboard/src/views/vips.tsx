@@ -8,8 +8,12 @@ import { PlusIcon } from "../ui/icons";
 import { Card, Empty, Loading, Page } from "../ui/parts";
 import { Backends, StateBadge } from "../ui/state";
 
+/** How many rows are drawn at first: each may change every second. */
+const step = 60;
+
 export function VIPs() {
   const [text, setText] = useState("");
+  const [shown, setShown] = useState(step);
   const all = vips.value ? [...vips.value.values()] : null;
   const create = <a class="button primary" href={href("vips", "new")}><PlusIcon />New VIP</a>;
   if (!all) return <Page title="VIPs"><Loading what="VIPs" /></Page>;
@@ -23,7 +27,8 @@ export function VIPs() {
       <Card flush>
         {all.length === 0 ? <Empty title="No VIP is declared yet">A VIP is one address that clients connect to, balanced over its backends. Create one here, by <code>evenflow vip create</code> or by <code>evenflow apply</code>.</Empty>
           : rows.length === 0 ? <Empty title="No VIP fits the filter" />
-          : <VIPTable rows={rows} />}
+          : <VIPTable rows={rows.slice(0, shown)} />}
+        {rows.length > shown && <button type="button" class="more" onClick={() => setShown(shown + step)}>Show {Math.min(step, rows.length - shown)} more of {rows.length - shown}</button>}
       </Card>
     </Page>
   );
