@@ -255,6 +255,8 @@ test("names from the network are text", async () => {
     assert.equal(await other.evaluate(() => window.__xss), undefined, `a name ran on ${at}`);
   }
   await other.close();
+  await net.tell("unport", "s1", "<b>evil");
+  await wait(page.getByRole("heading", { name: "<b>evil" }), "detached");
 });
 
 test("a token is asked for, and kept as long as the tab", async () => {
@@ -290,15 +292,29 @@ test("a token is asked for, and kept as long as the tab", async () => {
   }
 });
 
+/** Lets there be something to see: more VIPs, traffic that comes and goes, and changes. */
+async function warmUp(seconds) {
+  const backend = (i, weight = 1) => ({ name: `b${i}`, address: `10.0.0.${i}`, port: 8080, weight });
+  const more = [["api", "10.0.0.101", "tcp", "443", [backend(1), backend(3), backend(4)]], ["dns", "10.0.0.102", "udp", "53", [backend(2), { name: "b9", address: "10.0.0.9" }]],
+    ["static", "10.0.0.103", "tcp", "8000-8010", [backend(3), backend(4)]]];
+  for (const [name, address, protocol, port, backends] of more) {
+    await net.call("POST", "/api/v1/vips", { name, address, protocol, port, mode: "nat", backends });
+  }
+  for (let left = seconds; left > 0; left -= 20) {
+    const rate = 30 + Math.round(60 * Math.sin(left / 110) ** 2);
+    await net.tell("traffic", "c1", "http://10.0.0.100/", rate);
+    await net.tell("traffic", "c2", `http://10.0.0.${left % 3 ? "101:443" : "103:8003"}/`, Math.round(rate / 3));
+    if (left <= 200 && left > 180) await net.call("PATCH", "/api/v1/vips/web/backends/b4", { admin: "draining" });
+    if (left <= 100 && left > 80) await net.call("PATCH", "/api/v1/vips/web/backends/b4", { admin: "enabled" });
+    await page.waitForTimeout(20000);
+  }
+}
+
 test("each page in its picture, wide and narrow, light and dark", async () => {
   const out = process.env.EVENFLOW_SCREENSHOTS ?? mkdtempSync(path.join(tmpdir(), "evenflow-screenshots-"));
   mkdirSync(out, { recursive: true });
   const warm = Number(process.env.EVENFLOW_WARM ?? 0);
-  for (let left = warm, rate = 30; left > 0; left -= 20, rate = 30 + Math.round(50 * Math.abs(Math.sin(left / 90)))) {
-    await net.tell("traffic", "c1", "http://10.0.0.100/", rate);
-    await net.tell("traffic", "c2", "http://10.0.0.100/", Math.round(rate / 3));
-    await page.waitForTimeout(20000);
-  }
+  if (warm) await warmUp(warm);
   const pages = { overview: "", vips: "vips", vip: "vips/web", "new-vip": "vips/new", switches: "switches", switch: `switches/${s1}`, flows: `switches/${s1}/flows`,
     meters: `switches/${s1}/meters`, topology: "topology", events: "events" };
   const ready = async (name) => {

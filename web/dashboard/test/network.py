@@ -6,7 +6,7 @@ It is told what to do by lines on standard input, and answers each with one line
     still NAME                       end that
     cut SWITCH / mend SWITCH         take a switch's controller away, and give it back
     pull HOST / plug HOST            take a host's cable away, and give it back
-    port SWITCH NAME                 add a port of that name
+    port / unport SWITCH NAME        add a port of that name, and remove it
     stop / start                     stop the controller, and start it again with what it has stored
     call METHOD PATH [BODY]          ask the controller
 
@@ -52,6 +52,9 @@ class Network:
 
     def port(self, switch, name):
         self.net[switch].vsctl("--", "add-port", switch, name, "--", "set", "interface", name, "type=internal")
+
+    def unport(self, switch, name):
+        self.net[switch].vsctl("del-port", switch, name)
 
     def stop(self):
         evenflow.end(self.controller.process)
