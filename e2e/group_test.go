@@ -13,25 +13,30 @@ import (
 	"github.com/evenflow/evenflow/lab"
 )
 
-// A connection through a VIP of mode group, over both versions of OpenFlow. The client sees the VIP, the backend the client.
+// A connection through a VIP of mode group, over IPv4 and IPv6 and both versions of OpenFlow, also from a backend to itself. The
+// client sees the VIP, the backend the client.
 func TestGroupPath(t *testing.T) {
-	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
+	for _, way := range ways {
 		for n, name := range map[int]string{1: "one switch", 2: "two switches", 3: "three switches"} {
-			t.Run(version+" "+name, func(t *testing.T) {
-				w := line(t, n, version)
+			t.Run(way.version+" "+way.name+" "+name, func(t *testing.T) {
+				w := line(t, n, way.version)
+				w.family = way.family
 				client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, n, 2)
 				serve(8080, backend)
 				w.start()
 				for _, network := range []string{"tcp", "udp"} {
-					w.service(vip.Spec{Name: network, Address: address, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeGroup}, 8080, backend)
+					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeGroup}, 8080, backend)
 					for range 3 {
-						c := w.dial(client, network, "", address+":80")
+						c := w.dial(client, network, "", way.web(80))
 						who, seen, err := c.ask("hello")
 						if err != nil {
-							t.Fatalf("%s: %v\n%s", network, err, fmt.Sprint(w.sw(1).Ofctl("dump-flows")))
+							t.Fatalf("%s: %v", network, err)
 						}
 						if who != "b1" || seen != c.LocalAddr().String() {
 							t.Errorf("%s: %s answers and sees %s; the client is %s", network, who, seen, c.LocalAddr())
+						}
+						if peer := c.RemoteAddr().String(); peer != way.web(80) {
+							t.Errorf("%s: the client's peer is %s", network, peer)
 						}
 						if network == "tcp" {
 							if again, err := retransmissions(c); err != nil || again != 0 {
@@ -39,6 +44,9 @@ func TestGroupPath(t *testing.T) {
 							}
 						}
 						w.who(c)
+					}
+					if _, seen, err := w.dial(backend, network, "", way.web(80)).ask("myself"); err != nil || !strings.Contains(seen, way.vip) {
+						t.Errorf("%s: a backend that calls itself is seen as %s, %v", network, seen, err)
 					}
 				}
 			})
