@@ -455,3 +455,15 @@ func tooBig(t *testing.T, h *lab.Host, from string, sport, dport uint16) []byte 
 	}
 	return b.Bytes()
 }
+
+// Datagrams in fragments go where their flow is, there and back.
+func TestGroupFragments(t *testing.T) {
+	p := newGroupPool(t, "")
+	for name, list := range p.open("udp", 3) {
+		for range 3 {
+			if got, _, err := list[0].ask(strings.Repeat("long ", 600) + "end"); err != nil || got != name {
+				t.Errorf("%s, then %q, %v", name, got, err)
+			}
+		}
+	}
+}
