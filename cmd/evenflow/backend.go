@@ -11,7 +11,7 @@ import (
 )
 
 func backendCommand(t *terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "backend", Short: "Add, change, drain and remove the backends of a VIP"}
+	cmd := parent(&cobra.Command{Use: "backend", Short: "Add, change, drain and remove the backends of a VIP"})
 	b := &backendWriter{t, newConnection(t, cmd), newWrite(cmd)}
 	cmd.AddCommand(b.add(), b.set(), b.drain(), b.remove())
 	return cmd

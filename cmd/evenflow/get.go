@@ -7,7 +7,7 @@ import (
 )
 
 func getCommand(t *terminal) *cobra.Command {
-	get := &cobra.Command{Use: "get", Short: "Show VIPs, switches, hosts, links, connections, events"}
+	get := parent(&cobra.Command{Use: "get", Short: "Show VIPs, switches, hosts, links, connections, events"})
 	g := &getter{t, newConnection(t, get), newOutput(get)}
 	get.AddCommand(
 		g.command("vips", "", "All VIPs", "/vips", list(vipRows)),

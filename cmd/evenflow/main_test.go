@@ -128,6 +128,8 @@ func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"fly", `unknown command "fly" for "evenflow"`},
 		{"get vip", "accepts 1 arg(s), received 0"},
+		{"get vipz", `unknown command "vipz": see evenflow get --help`},
+		{"backend grow web b1", `unknown command "grow": see evenflow backend --help`},
 		{"get vips -o xml", `--output "xml": want one of table, json, yaml`},
 		{"get vips --watch --interval 0s", "--interval 0s: want more than 0"},
 		{"get vips --server ftp://x", `server "ftp://x": want a URL such as http://127.0.0.1:8080`},

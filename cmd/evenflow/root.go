@@ -29,6 +29,17 @@ func newRoot(t *terminal) *cobra.Command {
 	return root
 }
 
+// parent makes a word that stands before others, such as "get", refuse those it does not know; alone it shows its help.
+func parent(cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return fmt.Errorf("unknown command %q: see evenflow %s --help", args[0], cmd.Name())
+	}
+	return cmd
+}
+
 func versionCommand(t *terminal) *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		_, err := fmt.Fprintf(t.out, "evenflow %s, %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -58,7 +58,9 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 	head.add("mode", mode)
 	head.add("phase", phase)
 	head.add("version", fmt.Sprintf("%d, declared by %s", v.Version, v.Origin))
-	head.add("idle timeout", v.IdleTimeout)
+	if v.IdleTimeout > 0 { // only modes that keep time have it
+		head.add("idle timeout", v.IdleTimeout)
+	}
 	out.WriteString(head.String())
 
 	state := make(map[string]vip.BackendStatus, len(v.Status.Backends))

@@ -15,7 +15,7 @@ import (
 )
 
 func vipCommand(t *terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "vip", Short: "Create and delete VIPs"}
+	cmd := parent(&cobra.Command{Use: "vip", Short: "Create and delete VIPs"})
 	con, w := newConnection(t, cmd), newWrite(cmd)
 	cmd.AddCommand(vipCreate(t, con, w), vipDelete(t, con, w))
 	return cmd
