@@ -173,7 +173,8 @@ func TestChanges(t *testing.T) {
 		{Name: "b1", Address: "10.0.0.1", Weight: &one, Admin: vip.Enabled}, {Name: "b2", Address: "10.0.0.2"}}}
 	b := vip.Spec{Scheduler: "round-robin", Health: &vip.Health{Type: "tcp"}, Backends: []vip.BackendSpec{
 		{Name: "b1", Address: "10.0.0.1", Weight: &three, Admin: vip.Draining}, {Name: "b3", Address: "10.0.0.3"}}}
-	want := `scheduler two-choices → round-robin; health none → {"type":"tcp"}; b1 weight 1 → 3; b1 enabled → draining; b3 added at 10.0.0.3; b2 removed`
+	want := `scheduler two-choices → round-robin; health none → {"type":"tcp"}; ` +
+		`b1 weight 1 → 3; b1 enabled → draining; b3 added at 10.0.0.3; b2 removed`
 	if got := changes(&a, &b); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -40,8 +40,9 @@ func (s *Server) registerEvents(a api) {
 		"since, those between are kept no more; a stream says so by an event named lost, with their number."
 	schema := a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[items[apps.Event]](), true, "")
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-		typeJSON:            {Schema: schema},
-		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "Each event's id, and as data its JSON as in items; lost: {\"lost\": 3}"}},
+		typeJSON: {Schema: schema},
+		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString,
+			Description: "Each event's id, and as data its JSON as in items; lost: {\"lost\": 3}"}},
 	}}}
 	huma.Register(a, op, s.listEvents)
 }

@@ -18,7 +18,8 @@ func TestEvents(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		c.eng.tell("vip", name, "is up")
 	}
-	for query, want := range map[string]string{"": "abc", "?since=0": "abc", "?since=1": "bc", "?since=3": "", "?since=77": "abc", "?last=2": "bc", "?last=9": "abc", "?since=2&last=2": "c"} {
+	for query, want := range map[string]string{"": "abc", "?since=0": "abc", "?since=1": "bc", "?since=3": "", "?since=77": "abc",
+		"?last=2": "bc", "?last=9": "abc", "?since=2&last=2": "c"} {
 		got := ""
 		for _, e := range c.do(200, "GET", "/api/v1/events"+query, "").at("items").([]any) {
 			got += e.(map[string]any)["subject"].(string)

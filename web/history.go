@@ -39,7 +39,8 @@ func (s *Server) registerHistory(a api) {
 		"Rates of all ports of a switch, a value a second of the last 15 minutes; null where nothing is known", s.listHistories)
 	get(a, "get-port-history", "/switches/{dpid}/ports/{port}/history",
 		"Rates of a port, a value a second of the last 15 minutes; null where nothing is known", s.portHistory)
-	get(a, "get-vip-history", "/vips/{vip}/history", "Connections a second given to each backend, a value a second of the last 15 minutes", s.vipHistory)
+	get(a, "get-vip-history", "/vips/{vip}/history",
+		"Connections a second given to each backend, a value a second of the last 15 minutes", s.vipHistory)
 	get(a, "get-history", "/history", "Packet-ins and new connections a second, a value a second of the last 15 minutes", s.totalHistory)
 }
 

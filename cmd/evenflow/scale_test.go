@@ -127,8 +127,8 @@ func scaleHosts(fakes []*controllertest.Switch) {
 		mac, ip := scaleMAC(i), scaleIP(i)
 		fakes[i/scaleEdges].PacketIn(uint32(i%scaleEdges+1), 0, scaleFrame(
 			&layers.Ethernet{SrcMAC: mac, DstMAC: layers.EthernetBroadcast, EthernetType: layers.EthernetTypeARP},
-			&layers.ARP{AddrType: layers.LinkTypeEthernet, Protocol: layers.EthernetTypeIPv4, HwAddressSize: 6, ProtAddressSize: 4, Operation: layers.ARPRequest,
-				SourceHwAddress: mac, SourceProtAddress: ip, DstHwAddress: make([]byte, 6), DstProtAddress: net.IPv4(10, 1, 255, 254).To4()}))
+			&layers.ARP{AddrType: layers.LinkTypeEthernet, Protocol: layers.EthernetTypeIPv4, HwAddressSize: 6, ProtAddressSize: 4,
+				Operation: layers.ARPRequest, SourceHwAddress: mac, SourceProtAddress: ip, DstHwAddress: make([]byte, 6), DstProtAddress: net.IPv4(10, 1, 255, 254).To4()}))
 	}
 }
 
@@ -139,8 +139,8 @@ func scaleVIP(ctx context.Context, t *testing.T, address string, i int) {
 	for k := range 4 {
 		backends = append(backends, map[string]any{"name": fmt.Sprintf("b%d", k+1), "address": scaleIP(4*i + k).String(), "weight": k%2 + 1})
 	}
-	body, err := json.Marshal(map[string]any{"name": fmt.Sprintf("vip-%03d", i), "address": fmt.Sprintf("10.2.0.%d", i+1), "protocol": "tcp", "port": 80, "mode": "nat",
-		"backends": backends})
+	body, err := json.Marshal(map[string]any{"name": fmt.Sprintf("vip-%03d", i), "address": fmt.Sprintf("10.2.0.%d", i+1),
+		"protocol": "tcp", "port": 80, "mode": "nat", "backends": backends})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,5 +172,6 @@ func scaleSYN(i int) []byte {
 	if err := tcp.SetNetworkLayerForChecksum(ip); err != nil {
 		panic(err)
 	}
-	return scaleFrame(&layers.Ethernet{SrcMAC: scaleMAC(client), DstMAC: net.HardwareAddr{2, 0xef, 0, 0, 0, 1}, EthernetType: layers.EthernetTypeIPv4}, ip, tcp)
+	eth := &layers.Ethernet{SrcMAC: scaleMAC(client), DstMAC: net.HardwareAddr{2, 0xef, 0, 0, 0, 1}, EthernetType: layers.EthernetTypeIPv4}
+	return scaleFrame(eth, ip, tcp)
 }

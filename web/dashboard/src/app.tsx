@@ -46,11 +46,23 @@ function place([a = "", b, c]: string[]): Place {
       if (b === undefined) return { title: "Switches", want: {}, page: <Switches /> };
       return { title: `Switch ${b}`, want: { dpid: b }, page: <SwitchPage key={b} dpid={b} tab={c ?? "ports"} /> };
     case "topology":
-      return { title: "Topology", want: { topology: true }, page: <Lazy load={() => import("./views/topology").then((m) => m.Topology)} /> };
+      return {
+        title: "Topology",
+        want: { topology: true },
+        page: <Lazy load={() => import("./views/topology").then((m) => m.Topology)} />,
+      };
     case "events":
       return { title: "Events", want: {}, page: <Events /> };
   }
-  return { title: "Not found", want: {}, page: <Empty title="There is no such page"><a href={href()}>Go to the overview</a></Empty> };
+  return {
+    title: "Not found",
+    want: {},
+    page: (
+      <Empty title="There is no such page">
+        <a href={href()}>Go to the overview</a>
+      </Empty>
+    ),
+  };
 }
 
 /** A page whose program is loaded when it is first shown. */
@@ -70,14 +82,28 @@ export function App() {
   useEffect(() => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }), [at]);
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("h1")?.focus(); }}>Skip to the page</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(e) => {
+          e.preventDefault();
+          document.querySelector<HTMLElement>("h1")?.focus();
+        }}
+      >
+        Skip to the page
+      </a>
       <nav class="nav" aria-label="Evenflow">
-        <a class="brand" href={href()}><Logo /><span>Evenflow</span></a>
+        <a class="brand" href={href()}>
+          <Logo />
+          <span>Evenflow</span>
+        </a>
         <ul>
           {places.map((p) => (
             <li key={p.at}>
               <a href={href(...(p.at ? [p.at] : []))} aria-current={(path.value[0] ?? "") === p.at ? "page" : undefined}>
-                <p.icon /><span>{p.title}</span><Trouble at={p.at} />
+                <p.icon />
+                <span>{p.title}</span>
+                <Trouble at={p.at} />
               </a>
             </li>
           ))}
@@ -101,7 +127,11 @@ function Trouble({ at }: { at: string }) {
   let n = 0;
   if (at === "vips") for (const v of vips.value?.values() ?? []) n += v.phase === "down" || v.phase === "degraded" ? 1 : 0;
   if (at === "switches") for (const s of switches.value?.values() ?? []) n += !s.connected || s.problems.length > 0 ? 1 : 0;
-  return n > 0 ? <span class="trouble" title={`${n} to look at`}>{n}</span> : null;
+  return n > 0 ? (
+    <span class="trouble" title={`${n} to look at`}>
+      {n}
+    </span>
+  ) : null;
 }
 
 function ThemeButton() {
@@ -109,16 +139,25 @@ function ThemeButton() {
   const Icon = icons[theme.value];
   return (
     <button type="button" class="quiet" onClick={nextTheme} title="Colours: as the system, light, dark">
-      <Icon /><span>{{ auto: "System", light: "Light", dark: "Dark" }[theme.value]}</span>
+      <Icon />
+      <span>{{ auto: "System", light: "Light", dark: "Dark" }[theme.value]}</span>
     </button>
   );
 }
 
 function Connection() {
   const states: Record<typeof link.value, [Tone, string]> = {
-    live: notReady.value ? ["warn", "not ready"] : ["good", "live"], connecting: ["busy", "connecting"], stale: ["bad", "no connection"] };
+    live: notReady.value ? ["warn", "not ready"] : ["good", "live"],
+    connecting: ["busy", "connecting"],
+    stale: ["bad", "no connection"],
+  };
   const [tone, text] = states[link.value];
-  return <span class="connection" title={version.value ? `Evenflow ${version.value}` : undefined}><Mark tone={tone} /><span>{text}</span></span>;
+  return (
+    <span class="connection" title={version.value ? `Evenflow ${version.value}` : undefined}>
+      <Mark tone={tone} />
+      <span>{text}</span>
+    </span>
+  );
 }
 
 /** Says when what is shown is old. It goes away by itself. */
@@ -130,13 +169,22 @@ function Stale() {
     const timer = setInterval(() => again((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, [old]);
-  if (notReady.value && !old) return <div class="note warn" role="status"><Mark tone="warn" /><span>The controller is not ready: {notReady.value}</span></div>;
+  if (notReady.value && !old)
+    return (
+      <div class="note warn" role="status">
+        <Mark tone="warn" />
+        <span>The controller is not ready: {notReady.value}</span>
+      </div>
+    );
   if (!old) return null;
   const age = heard.value ? (Date.now() - heard.value) / 1000 : 0;
   return (
     <div class="note bad stale" role="alert" data-ticks={ticks.peek()}>
       <Mark tone="bad" />
-      <span><strong>No connection to the controller.</strong> What is shown is {duration(age)} old; it will be mended as soon as the controller answers. The switches go on forwarding.</span>
+      <span>
+        <strong>No connection to the controller.</strong> What is shown is {duration(age)} old; it will be mended as soon as the controller
+        answers. The switches go on forwarding.
+      </span>
     </div>
   );
 }

@@ -2,9 +2,27 @@ import { describe, expect, it } from "vitest";
 import { bits, bytes, compact, count, dpidParts, duration, percent, perSecond, plural } from "./format";
 
 describe("formats", () => {
-  it.each([[0, "0 bit/s"], [0.2, "0 bit/s"], [999, "999 bit/s"], [1000, "1 kbit/s"], [12345, "12.3 kbit/s"], [999_900, "1.0 Mbit/s"], [1.5e6, "1.5 Mbit/s"],
-    [2.5e9, "2.5 Gbit/s"], [123e9, "123 Gbit/s"], [null, "–"]])("bits %s", (n, want) => expect(bits(n)).toBe(want));
-  it.each([[0, "0"], [9999, "9,999"], [12345, "12.3k"], [0.5, "0.50"], [1.25, "1.3"], [3e6, "3M"], [undefined, "–"]])("compact %s", (n, want) => expect(compact(n)).toBe(want));
+  it.each([
+    [0, "0 bit/s"],
+    [0.2, "0 bit/s"],
+    [999, "999 bit/s"],
+    [1000, "1 kbit/s"],
+    [12345, "12.3 kbit/s"],
+    [999_900, "1.0 Mbit/s"],
+    [1.5e6, "1.5 Mbit/s"],
+    [2.5e9, "2.5 Gbit/s"],
+    [123e9, "123 Gbit/s"],
+    [null, "–"],
+  ])("bits %s", (n, want) => expect(bits(n)).toBe(want));
+  it.each([
+    [0, "0"],
+    [9999, "9,999"],
+    [12345, "12.3k"],
+    [0.5, "0.50"],
+    [1.25, "1.3"],
+    [3e6, "3M"],
+    [undefined, "–"],
+  ])("compact %s", (n, want) => expect(compact(n)).toBe(want));
   it("the rest", () => {
     expect(count(1234567)).toBe("1,234,567");
     expect(bytes(1536)).toBe("1.5 kB");

@@ -17,7 +17,17 @@ const tick = (second: number, fresh: Set<string>) => say("tick", { time: new Dat
 describe("the live stream", () => {
   it("starts with all, goes on with changes, and starts anew on a new stream", () => {
     const first = new Set<string>();
-    say("vips", { items: [{ name: "a", new_connections: 0 }, { name: "b", new_connections: 5 }], gone: [] }, first);
+    say(
+      "vips",
+      {
+        items: [
+          { name: "a", new_connections: 0 },
+          { name: "b", new_connections: 5 },
+        ],
+        gone: [],
+      },
+      first,
+    );
     say("switches", { items: [], gone: [] }, first);
     tick(100, first);
     expect(live.link.value).toBe("live");

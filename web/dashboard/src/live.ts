@@ -1,8 +1,22 @@
 // What is now: one stream from the server, held in signals. It opens itself again when it breaks, and knows when what it
 // holds is old.
 import { batch, effect, signal, type Signal } from "@preact/signals";
-import { api, ask, authorization, denied, token, type Event, type Host, type LiveHello, type LiveLink, type LiveSwitch, type LiveTick, type LiveVIP,
-  type Port, type VIP } from "./api";
+import {
+  api,
+  ask,
+  authorization,
+  denied,
+  token,
+  type Event,
+  type Host,
+  type LiveHello,
+  type LiveLink,
+  type LiveSwitch,
+  type LiveTick,
+  type LiveVIP,
+  type Port,
+  type VIP,
+} from "./api";
 import { append, points, recall, Rates, sum, Window } from "./series";
 import { follow, Refused, type Message } from "./sse";
 
@@ -112,7 +126,10 @@ async function run(own: AbortController) {
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", () => { clearTimeout(timer); done(); });
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      done();
+    });
     addEventListener("online", () => done(), { once: true });
   });
 }

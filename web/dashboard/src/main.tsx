@@ -3,6 +3,8 @@ import { App } from "./app";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/parts.css";
+import "./styles/controls.css";
+import "./styles/tables.css";
 import "./styles/pages.css";
 
 render(<App />, document.getElementById("app")!);

@@ -12,7 +12,11 @@ addEventListener("hashchange", () => {
 export const path = computed(() => split(hash.value));
 
 export function split(h: string): string[] {
-  return h.replace(/^#?\/?/, "").split("/").filter(Boolean).map(decode);
+  return h
+    .replace(/^#?\/?/, "")
+    .split("/")
+    .filter(Boolean)
+    .map(decode);
 }
 
 function decode(part: string): string {

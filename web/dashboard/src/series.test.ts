@@ -43,8 +43,17 @@ describe("points", () => {
 it("the server's memory comes before what is known", () => {
   const p = points(2);
   append(p, 10, [1, 2]);
-  recall(p, 11, [[5, 6, null, 8], [1, 1, 1, 1]]);
-  expect(p).toEqual({ t: [8, 9, 10], v: [[5, 6, 1], [1, 1, 2]] });
+  recall(p, 11, [
+    [5, 6, null, 8],
+    [1, 1, 1, 1],
+  ]);
+  expect(p).toEqual({
+    t: [8, 9, 10],
+    v: [
+      [5, 6, 1],
+      [1, 1, 2],
+    ],
+  });
   const q = points(1);
   recall(q, 3, [[1, 2]]);
   expect(q).toEqual({ t: [2, 3], v: [[1, 2]] });
@@ -59,8 +68,21 @@ it("a sum leaves out what is unknown", () => {
 describe("a window", () => {
   it("counts what has grown in it", () => {
     const w = new Window();
-    for (let t = 0; t <= 100; t++) w.read(t, new Map([["a", 2 * t], ["b", t < 95 ? 0 : 5]]));
-    expect(w.grown(60)).toEqual({ seconds: 60, by: new Map([["a", 120], ["b", 5]]) });
+    for (let t = 0; t <= 100; t++)
+      w.read(
+        t,
+        new Map([
+          ["a", 2 * t],
+          ["b", t < 95 ? 0 : 5],
+        ]),
+      );
+    expect(w.grown(60)).toEqual({
+      seconds: 60,
+      by: new Map([
+        ["a", 120],
+        ["b", 5],
+      ]),
+    });
     expect(w.grown(1e6).seconds).toBe(100);
   });
   it("takes a counter that began anew as not grown", () => {

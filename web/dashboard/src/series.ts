@@ -17,7 +17,12 @@ export function points(width: number): Points {
 export function append(p: Points, t: number, values: (number | null)[]) {
   const last = p.t[p.t.length - 1];
   if (last !== undefined && t <= last) return;
-  if (last !== undefined && t - last > 3) push(p, t - 1, values.map(() => null));
+  if (last !== undefined && t - last > 3)
+    push(
+      p,
+      t - 1,
+      values.map(() => null),
+    );
   push(p, t, values);
   let old = 0;
   while (old < p.t.length && p.t[old]! < t - span) old++;

@@ -9,7 +9,7 @@ function parse(pieces: string[]): Message[] {
 }
 
 describe("server-sent events", () => {
-  const text = ": hello\n\nevent: vips\ndata: {\"a\":1}\n\nid: 7\ndata: one\ndata: two\n\n: ping\n\ndata:x\n\n";
+  const text = ': hello\n\nevent: vips\ndata: {"a":1}\n\nid: 7\ndata: one\ndata: two\n\n: ping\n\ndata:x\n\n';
   const want = [
     { name: "vips", data: '{"a":1}', id: "" },
     { name: "message", data: "one\ntwo", id: "7" },

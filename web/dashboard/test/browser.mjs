@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 import { Browser, fits, Network, number, until } from "./harness.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const s1 = "0000000000000001", s3 = "0000000000000003";
+const s1 = "0000000000000001",
+  s3 = "0000000000000003";
 let net, browser, page;
 
 before(async () => {
@@ -101,7 +102,9 @@ test("a port's plot moves", async () => {
   });
   assert.ok(drawn > 20, `${drawn} pixels of the line`);
   await net.tell("still", "c2");
-  await until("port 2 to be quiet", async () => /^[\d.]+ (bit|[0-9] kbit)/.test(await port(2).locator(".plot-legend b").nth(1).innerText()));
+  await until("port 2 to be quiet", async () =>
+    /^[\d.]+ (bit|[0-9] kbit)/.test(await port(2).locator(".plot-legend b").nth(1).innerText()),
+  );
   await net.tell("traffic", "c2", "http://10.0.0.100/", 25);
   await page.getByRole("button", { name: "packets/s" }).click();
   await until("packets per second", async () => /\/s$/.test(await card.locator(".plot-legend b").first().innerText()));
@@ -113,7 +116,10 @@ test("what a switch holds is read from it", async () => {
   await wait(page.locator("details[open] td.code", { hasText: "nw_dst=10.0.0.100" }).first());
   await page.getByRole("link", { name: "Meters" }).click();
   await wait(page.getByRole("rowheader", { name: "first packets to VIPs" }));
-  await until("a meter that has met packets", async () => number(await page.locator("tr", { hasText: "first packets to VIPs" }).locator("td").nth(3).innerText()) > 50);
+  await until(
+    "a meter that has met packets",
+    async () => number(await page.locator("tr", { hasText: "first packets to VIPs" }).locator("td").nth(3).innerText()) > 50,
+  );
   await page.getByRole("link", { name: "Drops" }).click();
   await wait(page.getByRole("rowheader", { name: "marker as sender" }));
 });
@@ -223,10 +229,31 @@ test("names from the network are text", async () => {
 
   // And every other text too: each answer's strings get markup that would run.
   const markup = `<img src=x onerror="window.__xss=1"><svg onload="window.__xss=2">`;
-  const fixed = new Set(["dpid", "state", "phase", "kind", "time", "since", "end", "origin", "admin", "mode", "protocol", "type", "mac", "version", "id"]);
-  const mangle = (v, key) => Array.isArray(v) ? v.map((x) => mangle(x, key))
-    : v && typeof v === "object" ? Object.fromEntries(Object.entries(v).map(([k, x]) => [k, mangle(x, k)]))
-    : typeof v === "string" && !fixed.has(key) && v !== "web" && key !== "backends" ? markup + v : v;
+  const fixed = new Set([
+    "dpid",
+    "state",
+    "phase",
+    "kind",
+    "time",
+    "since",
+    "end",
+    "origin",
+    "admin",
+    "mode",
+    "protocol",
+    "type",
+    "mac",
+    "version",
+    "id",
+  ]);
+  const mangle = (v, key) =>
+    Array.isArray(v)
+      ? v.map((x) => mangle(x, key))
+      : v && typeof v === "object"
+        ? Object.fromEntries(Object.entries(v).map(([k, x]) => [k, mangle(x, k)]))
+        : typeof v === "string" && !fixed.has(key) && v !== "web" && key !== "backends"
+          ? markup + v
+          : v;
   const other = await browser.open("about:blank");
   await other.route("**/api/v1/**", async (route) => {
     const url = route.request().url();
@@ -245,10 +272,24 @@ test("names from the network are text", async () => {
     const body = text.replace(/^data: (.*)$/gm, (_, data) => "data: " + JSON.stringify(mangle(JSON.parse(data))));
     return route.fulfill({ status: 200, contentType: "text/event-stream", body });
   });
-  for (const at of ["", "vips", "vips/web", "switches", `switches/${s1}`, `switches/${s1}/flows`, `switches/${s1}/meters`, `switches/${s1}/drops`, "topology", "events"]) {
+  for (const at of [
+    "",
+    "vips",
+    "vips/web",
+    "switches",
+    `switches/${s1}`,
+    `switches/${s1}/flows`,
+    `switches/${s1}/meters`,
+    `switches/${s1}/drops`,
+    "topology",
+    "events",
+  ]) {
     await other.goto(`${net.url}/#/${at}`);
     await other.reload();
-    await until(`markup as text on ${at}`, async () => at === "topology" || /meters$/.test(at) || (await other.locator("main").innerText()).includes("<img src=x"));
+    await until(
+      `markup as text on ${at}`,
+      async () => at === "topology" || /meters$/.test(at) || (await other.locator("main").innerText()).includes("<img src=x"),
+    );
     if (at.endsWith("flows")) for (const s of await other.locator("summary").all()) await s.click();
     if (at === "topology") await wait(other.locator(".picture canvas").first());
     assert.equal(await other.locator("img, main svg[onload]").count(), 0, `an element made of a name on ${at}`);
@@ -263,12 +304,28 @@ test("a token is asked for, and kept as long as the tab", async () => {
   const dir = mkdtempSync(path.join(tmpdir(), "evenflow-token-"));
   writeFileSync(path.join(dir, "token"), "open sesame\n");
   const free = await new Promise((done) => {
-    const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => done(port)); });
+    const s = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = s.address();
+      s.close(() => done(port));
+    });
   });
   const url = `http://127.0.0.1:${free}`;
   const program = process.env.EVENFLOW ?? path.join(root, "bin", "evenflow");
-  const child = spawn(program, ["serve", "--data", path.join(dir, "data"), "--openflow", `unix:${dir}/of`, "--http", `127.0.0.1:${free}`, "--token-file",
-    path.join(dir, "token")], { stdio: "ignore" });
+  const child = spawn(
+    program,
+    [
+      "serve",
+      "--data",
+      path.join(dir, "data"),
+      "--openflow",
+      `unix:${dir}/of`,
+      "--http",
+      `127.0.0.1:${free}`,
+      "--token-file",
+      path.join(dir, "token"),
+    ],
+    { stdio: "ignore" },
+  );
   try {
     await until("the controller", async () => (await fetch(`${url}/healthz`)).ok);
     const tab = await browser.open(url + "/");
@@ -295,8 +352,11 @@ test("a token is asked for, and kept as long as the tab", async () => {
 /** Lets there be something to see: more VIPs, traffic that comes and goes, and changes. */
 async function warmUp(seconds) {
   const backend = (i, weight = 1) => ({ name: `b${i}`, address: `10.0.0.${i}`, port: 8080, weight });
-  const more = [["api", "10.0.0.101", "tcp", "443", [backend(1), backend(3), backend(4)]], ["dns", "10.0.0.102", "udp", "53", [backend(2), { name: "b9", address: "10.0.0.9" }]],
-    ["static", "10.0.0.103", "tcp", "8000-8010", [backend(3), backend(4)]]];
+  const more = [
+    ["api", "10.0.0.101", "tcp", "443", [backend(1), backend(3), backend(4)]],
+    ["dns", "10.0.0.102", "udp", "53", [backend(2), { name: "b9", address: "10.0.0.9" }]],
+    ["static", "10.0.0.103", "tcp", "8000-8010", [backend(3), backend(4)]],
+  ];
   for (const [name, address, protocol, port, backends] of more) {
     await net.call("POST", "/api/v1/vips", { name, address, protocol, port, mode: "nat", backends });
   }
@@ -315,8 +375,18 @@ test("each page in its picture, wide and narrow, light and dark", async () => {
   mkdirSync(out, { recursive: true });
   const warm = Number(process.env.EVENFLOW_WARM ?? 0);
   if (warm) await warmUp(warm);
-  const pages = { overview: "", vips: "vips", vip: "vips/web", "new-vip": "vips/new", switches: "switches", switch: `switches/${s1}`, flows: `switches/${s1}/flows`,
-    meters: `switches/${s1}/meters`, topology: "topology", events: "events" };
+  const pages = {
+    overview: "",
+    vips: "vips",
+    vip: "vips/web",
+    "new-vip": "vips/new",
+    switches: "switches",
+    switch: `switches/${s1}`,
+    flows: `switches/${s1}/flows`,
+    meters: `switches/${s1}/meters`,
+    topology: "topology",
+    events: "events",
+  };
   const ready = async (name) => {
     if (name === "topology") await wait(page.locator(".picture canvas").first());
     if (name === "switch") await wait(port(1).locator("canvas"));
@@ -325,7 +395,10 @@ test("each page in its picture, wide and narrow, light and dark", async () => {
   };
   for (const scheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });
-    for (const [width, height, suffix] of [[1280, 800, ""], [390, 844, "-narrow"]]) {
+    for (const [width, height, suffix] of [
+      [1280, 800, ""],
+      [390, 844, "-narrow"],
+    ]) {
       await page.setViewportSize({ width, height });
       for (const [name, at] of Object.entries(pages)) {
         await go(at);

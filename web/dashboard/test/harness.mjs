@@ -45,8 +45,15 @@ export class Network {
   }
 }
 
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-  "--disable-sync"];
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** A browser with a profile of its own. What goes wrong in its pages is gathered, and every address that they ask. */
 export class Browser {
@@ -56,8 +63,14 @@ export class Browser {
   static async start(options = {}) {
     const b = new Browser();
     b.profile = mkdtempSync(path.join(tmpdir(), "evenflow-chromium-"));
-    b.context = await chromium.launchPersistentContext(b.profile, { executablePath: "/usr/bin/chromium", headless: true, args: flags,
-      viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options });
+    b.context = await chromium.launchPersistentContext(b.profile, {
+      executablePath: "/usr/bin/chromium",
+      headless: true,
+      args: flags,
+      viewport: { width: 1280, height: 800 },
+      colorScheme: "light",
+      ...options,
+    });
     b.context.setDefaultTimeout(20000);
     return b;
   }
@@ -67,7 +80,12 @@ export class Browser {
     page.on("pageerror", (e) => this.problems.push(`error: ${e.message}`));
     page.on("console", (m) => {
       // That the controller does not answer while it is stopped is what the browser says itself.
-      if ((m.type() === "error" || m.type() === "warning") && !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|401 \(Unauthorized\)|422 \(Unprocessable|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/.test(m.text())) {
+      if (
+        (m.type() === "error" || m.type() === "warning") &&
+        !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|401 \(Unauthorized\)|422 \(Unprocessable|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/.test(
+          m.text(),
+        )
+      ) {
         this.problems.push(`${m.type()}: ${m.text()}`);
       }
     });

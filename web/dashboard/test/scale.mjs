@@ -11,13 +11,19 @@ import { Browser } from "./harness.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const port = await new Promise((done) => {
-  const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => done(port)); });
+  const s = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = s.address();
+    s.close(() => done(port));
+  });
 });
 const url = `http://127.0.0.1:${port}`;
 const dir = mkdtempSync(path.join(tmpdir(), "evenflow-scale-"));
 execFileSync("go", ["test", "-c", "-o", path.join(dir, "scale"), "./cmd/evenflow"], { cwd: root, stdio: "inherit" });
-const server = spawn(path.join(dir, "scale"), ["-test.run=^TestScale$", "-test.timeout=10m"], { cwd: dir,
-  env: { ...process.env, EVENFLOW_SCALE: `127.0.0.1:${port}` }, stdio: ["pipe", "pipe", "inherit"] });
+const server = spawn(path.join(dir, "scale"), ["-test.run=^TestScale$", "-test.timeout=10m"], {
+  cwd: dir,
+  env: { ...process.env, EVENFLOW_SCALE: `127.0.0.1:${port}` },
+  stdio: ["pipe", "pipe", "inherit"],
+});
 for await (const line of createInterface({ input: server.stdout })) {
   if (line === "ready") break;
   console.error(line);
@@ -34,7 +40,8 @@ async function used() {
 
 /** CPU of the process in a time, in per cent of a core. */
 async function cpu(during) {
-  const before = await used(), start = performance.now();
+  const before = await used(),
+    start = performance.now();
   await during();
   return (100 * ((await used()) - before)) / ((performance.now() - start) / 1000);
 }
@@ -46,21 +53,37 @@ const browser = await Browser.start();
 const page = await browser.open(url + "/");
 await page.locator(".tile", { hasText: "50 / 50" }).waitFor();
 const first = await page.evaluate(() => {
-  const size = (e) => e.transferSize, paint = performance.getEntriesByName("first-contentful-paint")[0];
-  const own = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource").filter((e) => !e.name.includes("/api/"))];
+  const size = (e) => e.transferSize,
+    paint = performance.getEntriesByName("first-contentful-paint")[0];
+  const own = [
+    ...performance.getEntriesByType("navigation"),
+    ...performance.getEntriesByType("resource").filter((e) => !e.name.includes("/api/")),
+  ];
   return { paint: paint.startTime, sent: own.reduce((n, e) => n + size(e), 0), files: own.length };
 });
-console.log(`First paint ${ms(first.paint)} after the request, ${kB(first.sent)} in ${first.files} files (gzip). The controller's process, made-up switches included, uses `
-  + `${idle.toFixed(0)} % of a core without a dashboard.\n`);
+console.log(
+  `First paint ${ms(first.paint)} after the request, ${kB(first.sent)} in ${first.files} files (gzip). The controller's process, made-up switches included, uses ` +
+    `${idle.toFixed(0)} % of a core without a dashboard.\n`,
+);
 
-console.log("| page | stream at first | stream per second | frames per second | slowest frame | long tasks (> 50 ms) in 10 s | controller's CPU |");
+console.log(
+  "| page | stream at first | stream per second | frames per second | slowest frame | long tasks (> 50 ms) in 10 s | controller's CPU |",
+);
 console.log("|---|---|---|---|---|---|---|");
 const client = await page.context().newCDPSession(page);
 await client.send("Network.enable");
 let bytes = 0;
 client.on("Network.dataReceived", (e) => (bytes += e.dataLength));
-for (const [name, at] of [["overview", ""], ["VIPs", "vips"], ["one VIP", "vips/vip-007"], ["switches", "switches"], ["one switch, 20 plots", "switches/0000000000000007"],
-  ["topology", "topology"], ["topology with 800 hosts", "topology"], ["events", "events"]]) {
+for (const [name, at] of [
+  ["overview", ""],
+  ["VIPs", "vips"],
+  ["one VIP", "vips/vip-007"],
+  ["switches", "switches"],
+  ["one switch, 20 plots", "switches/0000000000000007"],
+  ["topology", "topology"],
+  ["topology with 800 hosts", "topology"],
+  ["events", "events"],
+]) {
   bytes = 0;
   await page.goto(`${url}/#/${at}`);
   if (name.includes("hosts")) await page.getByLabel("All hosts").check();
@@ -88,8 +111,11 @@ for (const [name, at] of [["overview", ""], ["VIPs", "vips"], ["one VIP", "vips/
       return { fps: gaps.length / seconds, slowest: Math.max(...gaps), long: long.length, sum: long.reduce((a, b) => a + b, 0) };
     }, seconds);
   });
-  if (process.env.EVENFLOW_SCREENSHOTS) await page.screenshot({ path: path.join(process.env.EVENFLOW_SCREENSHOTS, `scale-${name.replaceAll(/\W+/g, "-")}.png`) });
-  console.log(`| ${name} | ${kB(begin)} | ${kB(bytes / seconds)} | ${drawn.fps.toFixed(0)} | ${ms(drawn.slowest)} | ${drawn.long}, ${ms(drawn.sum)} | ${load.toFixed(0)} % |`);
+  if (process.env.EVENFLOW_SCREENSHOTS)
+    await page.screenshot({ path: path.join(process.env.EVENFLOW_SCREENSHOTS, `scale-${name.replaceAll(/\W+/g, "-")}.png`) });
+  console.log(
+    `| ${name} | ${kB(begin)} | ${kB(bytes / seconds)} | ${drawn.fps.toFixed(0)} | ${ms(drawn.slowest)} | ${drawn.long}, ${ms(drawn.sum)} | ${load.toFixed(0)} % |`,
+  );
 }
 const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
 console.log(`\nThe page's heap at the end: ${kB(heap / 1000).replace("kB", "MB")}.`);

@@ -17,8 +17,18 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     };
   }, []);
   return (
-    <dialog ref={ref} class="dialog" aria-labelledby={id} onCancel={(e) => { e.preventDefault(); onClose(); }}
-      onClick={(e) => { if (e.target === ref.current) onClose(); }}>
+    <dialog
+      ref={ref}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={(e) => {
+        e.preventDefault();
+        onClose();
+      }}
+      onClick={(e) => {
+        if (e.target === ref.current) onClose();
+      }}
+    >
       <div class="dialog-body">
         <h2 id={id}>{title}</h2>
         {children}
@@ -56,8 +66,12 @@ export function Confirm({ question, onClose }: { question: Question; onClose: ()
       <p>{question.text}</p>
       {error && <ErrorNote>{error}</ErrorNote>}
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={onClose}>Cancel</button>
-        <button type="button" class={question.danger ? "button danger" : "button primary"} disabled={busy} onClick={() => void act()}>{question.action}</button>
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" class={question.danger ? "button danger" : "button primary"} disabled={busy} onClick={() => void act()}>
+          {question.action}
+        </button>
       </div>
     </Dialog>
   );

@@ -19,16 +19,37 @@ interface FieldProps {
 export function Field({ label, value, onInput, error, hint, options, bare, numeric, ...rest }: FieldProps) {
   const id = useId();
   const common = {
-    id, value, "aria-invalid": error ? true : undefined, "aria-describedby": error ? `${id}-error` : hint ? `${id}-hint` : undefined,
+    id,
+    value,
+    "aria-invalid": error ? true : undefined,
+    "aria-describedby": error ? `${id}-error` : hint ? `${id}-hint` : undefined,
     onInput: (e: Event) => onInput((e.currentTarget as HTMLInputElement | HTMLSelectElement).value),
   };
   return (
     <div class={error ? "field wrong" : "field"}>
-      <label for={id} class={bare ? "hidden" : undefined}>{label}</label>
-      {options
-        ? <select {...common} name={rest.name}>{options.map(([v, text]) => <option key={v} value={v}>{text}</option>)}</select>
-        : <input {...common} {...rest} type="text" inputMode={numeric ? "numeric" : undefined} autocomplete="off" spellcheck={false} />}
-      {error ? <p class="field-error" id={`${id}-error`}>{error}</p> : hint ? <p class="field-hint" id={`${id}-hint`}>{hint}</p> : null}
+      <label for={id} class={bare ? "hidden" : undefined}>
+        {label}
+      </label>
+      {options ? (
+        <select {...common} name={rest.name}>
+          {options.map(([v, text]) => (
+            <option key={v} value={v}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input {...common} {...rest} type="text" inputMode={numeric ? "numeric" : undefined} autocomplete="off" spellcheck={false} />
+      )}
+      {error ? (
+        <p class="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      ) : hint ? (
+        <p class="field-hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      ) : null}
     </div>
   );
 }

@@ -40,11 +40,16 @@ export function Plot({ label, data, lines, format, height = 120, seconds, least 
       const width = Math.max(80, Math.floor(el.clientWidth));
       if (!plot) {
         el.replaceChildren();
-        plot = new uPlot(options(width, height, lines, format, (i) => say(legend.current, data, lines, format, i)), [[]], el);
+        plot = new uPlot(
+          options(width, height, lines, format, (i) => say(legend.current, data, lines, format, i)),
+          [[]],
+          el,
+        );
       } else if (plot.width !== width) {
         plot.setSize({ width, height });
       }
-      const end = now.peek(), shown = seconds ?? extent(data, end);
+      const end = now.peek(),
+        shown = seconds ?? extent(data, end);
       plot.setData([data.t, ...data.v.slice(0, lines.length)] as uPlot.AlignedData, false);
       plot.batch(() => {
         plot!.setScale("x", { min: end - shown, max: end });
@@ -82,7 +87,12 @@ export function Plot({ label, data, lines, format, height = 120, seconds, least 
   return (
     <figure class="plot">
       <div class="plot-legend" ref={legend}>
-        {lines.map((l) => <span key={l.label}><i class={`dot ${l.color}`} aria-hidden="true" />{l.label} <b class="num">–</b></span>)}
+        {lines.map((l) => (
+          <span key={l.label}>
+            <i class={`dot ${l.color}`} aria-hidden="true" />
+            {l.label} <b class="num">–</b>
+          </span>
+        ))}
         <em class="plot-when" />
       </div>
       <div class="plot-box" ref={box} role="img" aria-label={label} style={{ height: `${height}px` }} />
@@ -125,7 +135,13 @@ export function nice(top: number): number {
   return 10 * size;
 }
 
-function options(width: number, height: number, lines: Line[], format: PlotProps["format"], hover: (i: number | null) => void): uPlot.Options {
+function options(
+  width: number,
+  height: number,
+  lines: Line[],
+  format: PlotProps["format"],
+  hover: (i: number | null) => void,
+): uPlot.Options {
   const grid = token("--line");
   const text = token("--muted");
   const font = "11px InterVariable, system-ui, sans-serif";
@@ -137,19 +153,42 @@ function options(width: number, height: number, lines: Line[], format: PlotProps
     scales: { x: { time: true, auto: false }, y: { auto: false } },
     padding: [8, 14, 0, 0],
     axes: [
-      { stroke: text, font, grid: { show: false }, ticks: { show: false }, size: 22, space: 70,
-        values: (_u, times) => times.map((t) => new Date(t * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })) },
-      { stroke: text, font, grid: { stroke: grid, width: 1 }, ticks: { show: false }, size: 62, space: 32, splits: (u) => {
-        const top = u.scales.y!.max ?? 1;
-        return height < 100 ? [0, top] : [0, top / 2, top];
-      }, values: (_u, values) => values.map((v) => format(v)) },
+      {
+        stroke: text,
+        font,
+        grid: { show: false },
+        ticks: { show: false },
+        size: 22,
+        space: 70,
+        values: (_u, times) => times.map((t) => new Date(t * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })),
+      },
+      {
+        stroke: text,
+        font,
+        grid: { stroke: grid, width: 1 },
+        ticks: { show: false },
+        size: 62,
+        space: 32,
+        splits: (u) => {
+          const top = u.scales.y!.max ?? 1;
+          return height < 100 ? [0, top] : [0, top / 2, top];
+        },
+        values: (_u, values) => values.map((v) => format(v)),
+      },
     ],
     series: [
       {},
       ...lines.map((l) => {
         const color = token(`--${l.color}`);
-        return { label: l.label, stroke: color, width: 1.5, points: { show: false }, spanGaps: false, dash: l.dash,
-          fill: l.fill ? color + "22" : undefined };
+        return {
+          label: l.label,
+          stroke: color,
+          width: 1.5,
+          points: { show: false },
+          spanGaps: false,
+          dash: l.dash,
+          fill: l.fill ? color + "22" : undefined,
+        };
       }),
     ],
     hooks: { setCursor: [(u) => hover(u.cursor.idx ?? null)] },
@@ -158,20 +197,24 @@ function options(width: number, height: number, lines: Line[], format: PlotProps
 
 /** A small line without axes: the last minutes, in as many steps as there is room for. */
 export function Spark({ values, color = "accent", label }: { values: (number | null)[]; color?: string; label: string }) {
-  const w = 120, h = 36, size = Math.max(1, Math.ceil(values.length / w));
+  const w = 120,
+    h = 36,
+    size = Math.max(1, Math.ceil(values.length / w));
   const means: (number | null)[] = [];
   for (let i = values.length % size; i + size <= values.length; i += size) {
     const some = values.slice(i, i + size).filter((v) => v !== null);
     means.push(some.length ? some.reduce((a, b) => a + b, 0) / some.length : null);
   }
   const top = Math.max(1, ...means.map((v) => v ?? 0));
-  let d = "", pen = false;
+  let d = "",
+    pen = false;
   means.forEach((v, i) => {
     if (v === null) {
       pen = false;
       return;
     }
-    const x = (w * (i + 1)) / means.length, y = h - 2 - ((h - 5) * v) / top;
+    const x = (w * (i + 1)) / means.length,
+      y = h - 2 - ((h - 5) * v) / top;
     d += `${pen ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
     pen = true;
   });

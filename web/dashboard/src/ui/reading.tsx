@@ -19,7 +19,8 @@ export function useReading<T>(read: () => Promise<T>, key: string, every = usual
   const [error, setError] = useState("");
   const again = useRef<() => void>(() => {});
   useEffect(() => {
-    let ended = false, timer = 0;
+    let ended = false,
+      timer = 0;
     const turn = async () => {
       clearTimeout(timer);
       if (!document.hidden) {
@@ -48,9 +49,19 @@ export function useReading<T>(read: () => Promise<T>, key: string, every = usual
 /** Shows a reading: while it is on its way, when it has failed, and else what came, with a note if a later one has failed. */
 export function Show<T>({ of: r, what, children }: { of: Reading<T>; what: string; children: (value: T) => ComponentChildren }) {
   if (r.value === null) return r.error ? <ErrorNote retry={r.again}>{r.error}</ErrorNote> : <Loading what={what} />;
-  return <>{r.error && <ErrorNote retry={r.again}>Not read again: {r.error}</ErrorNote>}{children(r.value)}</>;
+  return (
+    <>
+      {r.error && <ErrorNote retry={r.again}>Not read again: {r.error}</ErrorNote>}
+      {children(r.value)}
+    </>
+  );
 }
 
 export function Again({ of: r }: { of: Reading<unknown> }) {
-  return <button type="button" class="button small" onClick={r.again}><RefreshIcon />Read again</button>;
+  return (
+    <button type="button" class="button small" onClick={r.again}>
+      <RefreshIcon />
+      Read again
+    </button>
+  );
 }

@@ -5,7 +5,14 @@ import type { LiveSwitch, Phase, State } from "../api";
 export type Tone = "good" | "warn" | "bad" | "busy" | "idle";
 
 const tones: Record<State | Phase, Tone> = {
-  up: "good", degraded: "warn", down: "bad", pending: "busy", draining: "busy", drained: "idle", disabled: "idle", unknown: "warn",
+  up: "good",
+  degraded: "warn",
+  down: "bad",
+  pending: "busy",
+  draining: "busy",
+  drained: "idle",
+  disabled: "idle",
+  unknown: "warn",
 };
 
 export function tone(state: State | Phase): Tone {
@@ -19,14 +26,24 @@ export function Mark({ tone }: { tone: Tone }) {
       {tone === "good" && <circle cx="6" cy="6" r="4.5" fill="currentColor" />}
       {tone === "warn" && <path d="M6 1.2l5.2 9.3H.8z" fill="currentColor" />}
       {tone === "bad" && <path d="M2 2l8 8M10 2l-8 8" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />}
-      {tone === "busy" && <><circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" stroke-width="1.6" /><path d="M6 1.8a4.2 4.2 0 0 1 0 8.4z" fill="currentColor" /></>}
+      {tone === "busy" && (
+        <>
+          <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" stroke-width="1.6" />
+          <path d="M6 1.8a4.2 4.2 0 0 1 0 8.4z" fill="currentColor" />
+        </>
+      )}
       {tone === "idle" && <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" stroke-width="1.8" />}
     </svg>
   );
 }
 
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
-  return <span class={`badge ${tone}`}><Mark tone={tone} />{children}</span>;
+  return (
+    <span class={`badge ${tone}`}>
+      <Mark tone={tone} />
+      {children}
+    </span>
+  );
 }
 
 export function StateBadge({ state }: { state: State | Phase }) {
@@ -50,8 +67,15 @@ export function Backends({ states }: { states: State[] }) {
   const up = states.filter((s) => s === "up").length;
   return (
     <span class="backends" title={tally(states)}>
-      <span class="nowrap">{up} / {states.length}</span>
-      <span class="marks" aria-hidden="true">{states.slice(0, 12).map((s, i) => <Mark key={i} tone={tone(s)} />)}{states.length > 12 && "…"}</span>
+      <span class="nowrap">
+        {up} / {states.length}
+      </span>
+      <span class="marks" aria-hidden="true">
+        {states.slice(0, 12).map((s, i) => (
+          <Mark key={i} tone={tone(s)} />
+        ))}
+        {states.length > 12 && "…"}
+      </span>
     </span>
   );
 }

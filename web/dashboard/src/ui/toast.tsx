@@ -21,7 +21,10 @@ export function Notices() {
   return (
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map((n) => (
-        <div key={n.id} class={n.bad ? "notice bad" : "notice"}><Mark tone={n.bad ? "bad" : "good"} />{n.text}</div>
+        <div key={n.id} class={n.bad ? "notice bad" : "notice"}>
+          <Mark tone={n.bad ? "bad" : "good"} />
+          {n.text}
+        </div>
       ))}
     </div>
   );

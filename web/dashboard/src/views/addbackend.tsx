@@ -18,7 +18,9 @@ export function AddBackend({ v, onClose }: { v: VIP; onClose: () => void }) {
     const form = e.currentTarget as HTMLFormElement;
     setBusy(true);
     try {
-      await ask(api.POST("/vips/{vip}/backends", { params: { path: { vip: v.name }, query: force(v) }, body: backendOf(b) as BackendSpec }));
+      await ask(
+        api.POST("/vips/{vip}/backends", { params: { path: { vip: v.name }, query: force(v) }, body: backendOf(b) as BackendSpec }),
+      );
       notify(`${b.name} is added`);
       onClose();
     } catch (err) {
@@ -33,16 +35,30 @@ export function AddBackend({ v, onClose }: { v: VIP; onClose: () => void }) {
       <form onSubmit={(e) => void submit(e)} noValidate>
         {fileWarning(v) && <p class="muted">{fileWarning(v)}</p>}
         <Field label="Name" value={b.name} onInput={set("name")} error={f.name} name="name" />
-        <Field label="Address" value={b.address} onInput={set("address")} error={f.address} name="address" placeholder="10.0.0.5" autofocus />
+        <Field
+          label="Address"
+          value={b.address}
+          onInput={set("address")}
+          error={f.address}
+          name="address"
+          placeholder="10.0.0.5"
+          autofocus
+        />
         <div class="pair">
           <Field label="Port" value={b.port} onInput={set("port")} error={f.port} name="port" hint="Empty: the VIP's" />
           <Field label="Weight" value={b.weight} onInput={set("weight")} error={f.weight} name="weight" numeric />
         </div>
         {failure && Object.keys(f).length === 0 && <ErrorNote>{failure.message}</ErrorNote>}
-        {failure && Object.keys(f).length > 0 && !["name", "address", "port", "weight"].some((k) => f[k]) && <ErrorNote>{Object.values(f)[0]}</ErrorNote>}
+        {failure && Object.keys(f).length > 0 && !["name", "address", "port", "weight"].some((k) => f[k]) && (
+          <ErrorNote>{Object.values(f)[0]}</ErrorNote>
+        )}
         <div class="dialog-actions">
-          <button type="button" class="button" onClick={onClose}>Cancel</button>
-          <button class="button primary" disabled={busy}>Add backend</button>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button class="button primary" disabled={busy}>
+            Add backend
+          </button>
         </div>
       </form>
     </Dialog>

@@ -18,11 +18,23 @@ export function BackendTable({ v, ask: confirm }: { v: VIP; ask: (q: Question) =
     <div class="scroll" tabIndex={-1}>
       <table class="table stack backends-table">
         <thead>
-          <tr><th>Name</th><th>State</th><th>Address</th><th class="right">Weight</th><th class="right">Live</th><th class="right">New</th>
-            <th class="right">Total</th><th><span class="hidden">Actions</span></th></tr>
+          <tr>
+            <th>Name</th>
+            <th>State</th>
+            <th>Address</th>
+            <th class="right">Weight</th>
+            <th class="right">Live</th>
+            <th class="right">New</th>
+            <th class="right">Total</th>
+            <th>
+              <span class="hidden">Actions</span>
+            </th>
+          </tr>
         </thead>
         <tbody>
-          {v.backends.map((b) => <Row key={b.name} v={v} b={b} st={status.get(b.name)} confirm={confirm} weigh={() => setWeighing(b)} />)}
+          {v.backends.map((b) => (
+            <Row key={b.name} v={v} b={b} st={status.get(b.name)} confirm={confirm} weigh={() => setWeighing(b)} />
+          ))}
         </tbody>
       </table>
       {weighing && <SetWeight v={v} b={weighing} onClose={() => setWeighing(null)} />}
@@ -30,7 +42,19 @@ export function BackendTable({ v, ask: confirm }: { v: VIP; ask: (q: Question) =
   );
 }
 
-function Row({ v, b, st, confirm, weigh }: { v: VIP; b: BackendSpec; st?: BackendStatus; confirm: (q: Question) => void; weigh: () => void }) {
+function Row({
+  v,
+  b,
+  st,
+  confirm,
+  weigh,
+}: {
+  v: VIP;
+  b: BackendSpec;
+  st?: BackendStatus;
+  confirm: (q: Question) => void;
+  weigh: () => void;
+}) {
   const [busy, setBusy] = useState(false);
   const path = { vip: v.name, backend: b.name };
   const state = st?.state ?? "unknown";
@@ -53,38 +77,91 @@ function Row({ v, b, st, confirm, weigh }: { v: VIP; b: BackendSpec; st?: Backen
     const others = v.status.backends.some((o) => o.name !== b.name && o.state === "up");
     if (others && v.origin !== "file") return void quickly("draining");
     confirm({
-      title: `Drain ${b.name}?`, action: "Drain", danger: !others, run: () => set("draining"),
-      text: <>{!others && `${b.name} is the last backend that takes connections: new clients of ${v.name} are refused until another one is up. `}{fileWarning(v)}</>,
+      title: `Drain ${b.name}?`,
+      action: "Drain",
+      danger: !others,
+      run: () => set("draining"),
+      text: (
+        <>
+          {!others &&
+            `${b.name} is the last backend that takes connections: new clients of ${v.name} are refused until another one is up. `}
+          {fileWarning(v)}
+        </>
+      ),
     });
   };
-  const remove = () => confirm({
-    title: `Remove ${b.name}?`, action: "Remove", danger: true,
-    text: <>{st?.connections ? `Its ${count(st.connections)} live connections end at once. Drain it first to let them finish.`
-      : "It has no live connections."} {fileWarning(v)}</>,
-    run: async () => {
-      await ask(api.DELETE("/vips/{vip}/backends/{backend}", { params: { path, query: force(v) } }));
-      notify(`${b.name} is removed`);
-    },
-  });
+  const remove = () =>
+    confirm({
+      title: `Remove ${b.name}?`,
+      action: "Remove",
+      danger: true,
+      text: (
+        <>
+          {st?.connections
+            ? `Its ${count(st.connections)} live connections end at once. Drain it first to let them finish.`
+            : "It has no live connections."}{" "}
+          {fileWarning(v)}
+        </>
+      ),
+      run: async () => {
+        await ask(api.DELETE("/vips/{vip}/backends/{backend}", { params: { path, query: force(v) } }));
+        notify(`${b.name} is removed`);
+      },
+    });
   return (
     <tr>
       <th scope="row">{b.name}</th>
       <td data-label="State">
-        <span class="state-cell"><StateBadge state={state} />{st && <span class="muted small"><Ago t={st.since} /></span>}{st?.reason && <span class="muted small reason">{st.reason}</span>}</span>
+        <span class="state-cell">
+          <StateBadge state={state} />
+          {st && (
+            <span class="muted small">
+              <Ago t={st.since} />
+            </span>
+          )}
+          {st?.reason && <span class="muted small reason">{st.reason}</span>}
+        </span>
       </td>
-      <td data-label="Address" class="num"><span>{b.address}<span class="muted">:{b.port || v.port}</span></span></td>
+      <td data-label="Address" class="num">
+        <span>
+          {b.address}
+          <span class="muted">:{b.port || v.port}</span>
+        </span>
+      </td>
       <td data-label="Weight" class="right num">
-        <button type="button" class="link" onClick={weigh} title={`Change the weight of ${b.name}`}>{b.weight ?? 1}</button>
+        <button type="button" class="link" onClick={weigh} title={`Change the weight of ${b.name}`}>
+          {b.weight ?? 1}
+        </button>
         <span class="faint"> {percent(st?.share ?? 0)}</span>
       </td>
-      <td data-label="Live" class="right num">{count(st?.connections)}</td>
-      <td data-label="New" class="right num">{perSecond(backendConnections.get(`${v.name}/${b.name}`))}</td>
-      <td data-label="Total" class="right num">{count(st?.new_connections)}</td>
+      <td data-label="Live" class="right num">
+        {count(st?.connections)}
+      </td>
+      <td data-label="New" class="right num">
+        {perSecond(backendConnections.get(`${v.name}/${b.name}`))}
+      </td>
+      <td data-label="Total" class="right num">
+        {count(st?.new_connections)}
+      </td>
       <td class="right row-actions">
-        {enabled
-          ? <button type="button" class="button small" disabled={busy} onClick={drain} aria-label={`Drain ${b.name}`}>Drain</button>
-          : <button type="button" class="button small" disabled={busy} onClick={() => void quickly("enabled")} aria-label={`Enable ${b.name}`}>Enable</button>}
-        <button type="button" class="button small danger" onClick={remove} aria-label={`Remove ${b.name}`}>Remove</button>
+        {enabled ? (
+          <button type="button" class="button small" disabled={busy} onClick={drain} aria-label={`Drain ${b.name}`}>
+            Drain
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="button small"
+            disabled={busy}
+            onClick={() => void quickly("enabled")}
+            aria-label={`Enable ${b.name}`}
+          >
+            Enable
+          </button>
+        )}
+        <button type="button" class="button small danger" onClick={remove} aria-label={`Remove ${b.name}`}>
+          Remove
+        </button>
       </td>
     </tr>
   );

@@ -34,7 +34,10 @@ export function backendOf(b: BackendDraft): Record<string, unknown> {
 /** The body that creates a VIP. Backends without an address are rows left empty. */
 export function vipOf(v: VIPDraft): Record<string, unknown> {
   const out: Record<string, unknown> = {
-    name: v.name.trim(), address: v.address.trim(), protocol: v.protocol, port: v.port.trim(),
+    name: v.name.trim(),
+    address: v.address.trim(),
+    protocol: v.protocol,
+    port: v.port.trim(),
     backends: v.backends.filter((b) => b.address.trim()).map(backendOf),
   };
   if (v.mode) out.mode = v.mode;

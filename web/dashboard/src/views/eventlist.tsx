@@ -62,14 +62,28 @@ export function EventList({ events, brief }: { events: Event[]; brief?: boolean 
       {events.map((e) => (
         <li key={e.id}>
           <Mark tone={toneOf(e)} />
-          <time class="num" dateTime={e.time} title={dateTime(e.time)}>{brief ? time(e.time) : dateTime(e.time)}</time>
-          {brief
-            ? <span class="event-line"><span class="event-subject"><Subject e={e} /></span> {e.message}</span>
-            : <>
+          <time class="num" dateTime={e.time} title={dateTime(e.time)}>
+            {brief ? time(e.time) : dateTime(e.time)}
+          </time>
+          {brief ? (
+            <span class="event-line">
+              <span class="event-subject">
+                <Subject e={e} />
+              </span>{" "}
+              {e.message}
+            </span>
+          ) : (
+            <>
               <span class="event-kind">{e.kind}</span>
-              <span class="event-subject"><Subject e={e} /></span>
-              <span class="event-text">{e.message}{e.origin && <span class="tag">by {e.origin}</span>}</span>
-            </>}
+              <span class="event-subject">
+                <Subject e={e} />
+              </span>
+              <span class="event-text">
+                {e.message}
+                {e.origin && <span class="tag">by {e.origin}</span>}
+              </span>
+            </>
+          )}
         </li>
       ))}
     </ol>

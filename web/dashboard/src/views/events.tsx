@@ -27,24 +27,52 @@ export function Events() {
     setOff(next);
   };
   return (
-    <Page title="Events" lead="What happened, the newest first. The controller keeps the last 10,000, over restarts too."
-      actions={until === null
-        ? <button type="button" class="button" onClick={() => setUntil(all[all.length - 1]?.id ?? 0)}>Pause</button>
-        : <button type="button" class="button primary" onClick={() => setUntil(null)}>{waiting > 0 ? `Show ${count(waiting)} new` : "Go on"}</button>}>
+    <Page
+      title="Events"
+      lead="What happened, the newest first. The controller keeps the last 10,000, over restarts too."
+      actions={
+        until === null ? (
+          <button type="button" class="button" onClick={() => setUntil(all[all.length - 1]?.id ?? 0)}>
+            Pause
+          </button>
+        ) : (
+          <button type="button" class="button primary" onClick={() => setUntil(null)}>
+            {waiting > 0 ? `Show ${count(waiting)} new` : "Go on"}
+          </button>
+        )
+      }
+    >
       <div class="filters">
-        <label class="search"><span class="hidden">Filter events</span>
+        <label class="search">
+          <span class="hidden">Filter events</span>
           <input type="search" placeholder="Filter by words" value={text} onInput={(e) => setText(e.currentTarget.value)} />
         </label>
         <div class="chips" role="group" aria-label="Kinds of events">
-          {kinds.map((k) => <button type="button" key={k} aria-pressed={!off.has(k)} onClick={() => toggle(k)}>{k}</button>)}
+          {kinds.map((k) => (
+            <button type="button" key={k} aria-pressed={!off.has(k)} onClick={() => toggle(k)}>
+              {k}
+            </button>
+          ))}
         </div>
       </div>
-      {eventsLost.value > 0 && <div class="note warn" role="status">{count(eventsLost.value)} events came while this page was not connected and are not kept any more.</div>}
+      {eventsLost.value > 0 && (
+        <div class="note warn" role="status">
+          {count(eventsLost.value)} events came while this page was not connected and are not kept any more.
+        </div>
+      )}
       <Card flush>
-        {all.length === 0 && link.value === "connecting" ? <Loading what="events" />
-          : found.length === 0 && all.length > 0 ? <Empty title="No event fits the filter" />
-          : <EventList events={found.slice(-shown).reverse()} />}
-        {found.length > shown && <button type="button" class="more" onClick={() => setShown(shown + step)}>Show {Math.min(step, found.length - shown)} more of {count(found.length - shown)}</button>}
+        {all.length === 0 && link.value === "connecting" ? (
+          <Loading what="events" />
+        ) : found.length === 0 && all.length > 0 ? (
+          <Empty title="No event fits the filter" />
+        ) : (
+          <EventList events={found.slice(-shown).reverse()} />
+        )}
+        {found.length > shown && (
+          <button type="button" class="more" onClick={() => setShown(shown + step)}>
+            Show {Math.min(step, found.length - shown)} more of {count(found.length - shown)}
+          </button>
+        )}
       </Card>
     </Page>
   );

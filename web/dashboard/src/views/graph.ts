@@ -48,22 +48,49 @@ export function roles(vips: VIP[]): Map<string, Role[]> {
   return out;
 }
 
-export function build(switches: LiveSwitch[], links: LiveLink[], hosts: Host[], vips: VIP[], showHosts: boolean,
-  showBackends: boolean, rate: (l: LiveLink) => string): Graph {
+export function build(
+  switches: LiveSwitch[],
+  links: LiveLink[],
+  hosts: Host[],
+  vips: VIP[],
+  showHosts: boolean,
+  showBackends: boolean,
+  rate: (l: LiveLink) => string,
+): Graph {
   const nodes: GraphNode[] = switches.map((s) => ({
-    id: s.dpid, label: "switch " + dpidParts(s.dpid)[1] + (s.connected ? "" : " (away)"), kind: "switch",
+    id: s.dpid,
+    label: "switch " + dpidParts(s.dpid)[1] + (s.connected ? "" : " (away)"),
+    kind: "switch",
     size: 26 + 7 * (7 + dpidParts(s.dpid)[1].length + (s.connected ? 0 : 7)),
-    state: !s.connected ? "away" : s.problems.length > 0 ? "problem" : "ready" }));
+    state: !s.connected ? "away" : s.problems.length > 0 ? "problem" : "ready",
+  }));
   const there = new Set(nodes.map((n) => n.id));
-  const edges: GraphEdge[] = links.filter((l) => there.has(l.a.dpid) && there.has(l.b.dpid)).map((l) => ({
-    id: linkKey(l), source: l.a.dpid, target: l.b.dpid, kind: "link", load: Math.max(l.a_to_b_bps, l.b_to_a_bps), label: rate(l) }));
+  const edges: GraphEdge[] = links
+    .filter((l) => there.has(l.a.dpid) && there.has(l.b.dpid))
+    .map((l) => ({
+      id: linkKey(l),
+      source: l.a.dpid,
+      target: l.b.dpid,
+      kind: "link",
+      load: Math.max(l.a_to_b_bps, l.b_to_a_bps),
+      label: rate(l),
+    }));
   const of = roles(vips);
   for (const h of hosts) {
     const own = h.addresses.flatMap((a) => of.get(a) ?? []);
     if (!(own.length > 0 ? showBackends : showHosts) || !there.has(h.dpid)) continue;
-    const names = own.slice(0, 2).map((r) => `${r.vip}/${r.backend}`).join(", ") + (own.length > 2 ? ", …" : "");
-    nodes.push({ id: h.mac, label: [names, h.addresses[0] ?? h.mac].filter(Boolean).join("\n"), kind: own.length > 0 ? "backend" : "host",
-      size: 0, state: own[0]?.state ?? (h.live ? "live" : "silent") });
+    const names =
+      own
+        .slice(0, 2)
+        .map((r) => `${r.vip}/${r.backend}`)
+        .join(", ") + (own.length > 2 ? ", …" : "");
+    nodes.push({
+      id: h.mac,
+      label: [names, h.addresses[0] ?? h.mac].filter(Boolean).join("\n"),
+      kind: own.length > 0 ? "backend" : "host",
+      size: 0,
+      state: own[0]?.state ?? (h.live ? "live" : "silent"),
+    });
     edges.push({ id: "at " + h.mac, source: h.dpid, target: h.mac, kind: "access", load: 0, label: "" });
   }
   return { nodes, edges, shape: [...nodes.map((n) => n.id), ...edges.map((e) => e.id + e.target + e.source)].sort().join(" ") };

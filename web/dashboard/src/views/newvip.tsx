@@ -8,12 +8,17 @@ import { notify } from "../ui/toast";
 import { firstWrong, vipOf, type BackendDraft, type VIPDraft } from "./draft";
 
 const modes: [string, string][] = [
-  ["", "default"], ["group", "group: the switch chooses, by hash"], ["nat", "nat: the controller chooses"],
+  ["", "default"],
+  ["group", "group: the switch chooses, by hash"],
+  ["nat", "nat: the controller chooses"],
 ];
 
 const schedulers: [string, string][] = [
-  ["", "two-choices (default)"], ["least-connections", "least-connections"], ["round-robin", "round-robin"],
-  ["weighted-round-robin", "weighted-round-robin"], ["source-hash", "source-hash"],
+  ["", "two-choices (default)"],
+  ["least-connections", "least-connections"],
+  ["round-robin", "round-robin"],
+  ["weighted-round-robin", "weighted-round-robin"],
+  ["source-hash", "source-hash"],
 ];
 
 function blank(n: number, port: string): BackendDraft {
@@ -22,7 +27,15 @@ function blank(n: number, port: string): BackendDraft {
 
 /** The form that creates a VIP. What is wrong the server says, field by field. */
 export function NewVIP() {
-  const [v, setV] = useState<VIPDraft>({ name: "", address: "", protocol: "tcp", port: "80", mode: "", scheduler: "", backends: [blank(1, ""), blank(2, "")] });
+  const [v, setV] = useState<VIPDraft>({
+    name: "",
+    address: "",
+    protocol: "tcp",
+    port: "80",
+    mode: "",
+    scheduler: "",
+    backends: [blank(1, ""), blank(2, "")],
+  });
   const [failure, setFailure] = useState<Failure | null>(null);
   const [busy, setBusy] = useState(false);
   const set = (key: keyof Omit<VIPDraft, "backends">) => (value: string) => setV((old) => ({ ...old, [key]: value }));
@@ -47,42 +60,165 @@ export function NewVIP() {
   // Rows without an address are not sent: the server counts the others.
   const sent = v.backends.map((b) => b.address.trim() !== "");
   const at = (i: number, key: string) => f[`backends[${sent.slice(0, i).filter(Boolean).length}].${key}`];
-  const shown = new Set(["name", "address", "protocol", "port", "mode", "scheduler", ...v.backends.flatMap((_, i) =>
-    ["name", "address", "port", "weight"].map((k) => `backends[${i}].${k}`))]);
+  const shown = new Set([
+    "name",
+    "address",
+    "protocol",
+    "port",
+    "mode",
+    "scheduler",
+    ...v.backends.flatMap((_, i) => ["name", "address", "port", "weight"].map((k) => `backends[${i}].${k}`)),
+  ]);
   const rest = Object.entries(f).filter(([k]) => !shown.has(k));
   return (
-    <Page title="New VIP" lead="One address for clients, balanced over backends. Name, address, protocol and port are fixed for life; backends are not.">
+    <Page
+      title="New VIP"
+      lead="One address for clients, balanced over backends. Name, address, protocol and port are fixed for life; backends are not."
+    >
       <form class="form" onSubmit={(e) => void submit(e)} noValidate>
-        {failure && <ErrorNote>{failure.message}{rest.map(([k, m]) => <span key={k} class="block">{k}: {m}</span>)}</ErrorNote>}
+        {failure && (
+          <ErrorNote>
+            {failure.message}
+            {rest.map(([k, m]) => (
+              <span key={k} class="block">
+                {k}: {m}
+              </span>
+            ))}
+          </ErrorNote>
+        )}
         <Card title="Clients connect to">
           <div class="grid">
-            <Field label="Name" value={v.name} onInput={set("name")} error={f.name} name="name" placeholder="web" autofocus hint="Lower case letters, digits, . _ -" />
-            <Field label="Address" value={v.address} onInput={set("address")} error={f.address} name="address" placeholder="10.0.0.100" hint="Of no host in the network" />
-            <Field label="Protocol" value={v.protocol} onInput={set("protocol")} error={f.protocol} name="protocol" options={[["tcp", "TCP"], ["udp", "UDP"]]} />
-            <Field label="Port" value={v.port} onInput={set("port")} error={f.port} name="port" placeholder="80" hint="Or a range: 8000-8010" />
+            <Field
+              label="Name"
+              value={v.name}
+              onInput={set("name")}
+              error={f.name}
+              name="name"
+              placeholder="web"
+              autofocus
+              hint="Lower case letters, digits, . _ -"
+            />
+            <Field
+              label="Address"
+              value={v.address}
+              onInput={set("address")}
+              error={f.address}
+              name="address"
+              placeholder="10.0.0.100"
+              hint="Of no host in the network"
+            />
+            <Field
+              label="Protocol"
+              value={v.protocol}
+              onInput={set("protocol")}
+              error={f.protocol}
+              name="protocol"
+              options={[
+                ["tcp", "TCP"],
+                ["udp", "UDP"],
+              ]}
+            />
+            <Field
+              label="Port"
+              value={v.port}
+              onInput={set("port")}
+              error={f.port}
+              name="port"
+              placeholder="80"
+              hint="Or a range: 8000-8010"
+            />
             <Field label="Mode" value={v.mode} onInput={set("mode")} error={f.mode} name="mode" options={modes} />
-            {v.mode === "nat" && <Field label="Scheduler" value={v.scheduler} onInput={set("scheduler")} error={f.scheduler} name="scheduler" options={schedulers} />}
+            {v.mode === "nat" && (
+              <Field
+                label="Scheduler"
+                value={v.scheduler}
+                onInput={set("scheduler")}
+                error={f.scheduler}
+                name="scheduler"
+                options={schedulers}
+              />
+            )}
           </div>
         </Card>
         <Card title="Backends" side={<span class="muted">Rows without an address are left out</span>}>
           <fieldset class="rows">
             <legend class="hidden">Backends</legend>
-            <div class="row head" aria-hidden="true"><span>Name</span><span>Address</span><span>Port</span><span>Weight</span><span /></div>
+            <div class="row head" aria-hidden="true">
+              <span>Name</span>
+              <span>Address</span>
+              <span>Port</span>
+              <span>Weight</span>
+              <span />
+            </div>
             {v.backends.map((b, i) => (
               <div class="row" key={i} role="group" aria-label={`Backend ${i + 1}`}>
-                <Field bare label={`Name of backend ${i + 1}`} value={b.name} onInput={setBackend(i, "name")} error={at(i, "name")} name={`backend${i}.name`} />
-                <Field bare label={`Address of backend ${i + 1}`} value={b.address} onInput={setBackend(i, "address")} error={at(i, "address")} name={`backend${i}.address`} placeholder={`10.0.0.${i + 1}`} />
-                <Field bare label={`Port of backend ${i + 1}`} value={b.port} onInput={setBackend(i, "port")} error={at(i, "port")} name={`backend${i}.port`} placeholder={v.port || "VIP's"} />
-                <Field bare label={`Weight of backend ${i + 1}`} value={b.weight} onInput={setBackend(i, "weight")} error={at(i, "weight")} name={`backend${i}.weight`} numeric />
-                <button type="button" class="quiet" aria-label={`Leave out backend ${i + 1}`} onClick={() => setV((o) => ({ ...o, backends: o.backends.filter((_, k) => k !== i) }))}><CloseIcon /></button>
+                <Field
+                  bare
+                  label={`Name of backend ${i + 1}`}
+                  value={b.name}
+                  onInput={setBackend(i, "name")}
+                  error={at(i, "name")}
+                  name={`backend${i}.name`}
+                />
+                <Field
+                  bare
+                  label={`Address of backend ${i + 1}`}
+                  value={b.address}
+                  onInput={setBackend(i, "address")}
+                  error={at(i, "address")}
+                  name={`backend${i}.address`}
+                  placeholder={`10.0.0.${i + 1}`}
+                />
+                <Field
+                  bare
+                  label={`Port of backend ${i + 1}`}
+                  value={b.port}
+                  onInput={setBackend(i, "port")}
+                  error={at(i, "port")}
+                  name={`backend${i}.port`}
+                  placeholder={v.port || "VIP's"}
+                />
+                <Field
+                  bare
+                  label={`Weight of backend ${i + 1}`}
+                  value={b.weight}
+                  onInput={setBackend(i, "weight")}
+                  error={at(i, "weight")}
+                  name={`backend${i}.weight`}
+                  numeric
+                />
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`Leave out backend ${i + 1}`}
+                  onClick={() => setV((o) => ({ ...o, backends: o.backends.filter((_, k) => k !== i) }))}
+                >
+                  <CloseIcon />
+                </button>
               </div>
             ))}
           </fieldset>
-          <button type="button" class="button small" onClick={() => setV((o) => ({ ...o, backends: [...o.backends, blank(o.backends.length + 1, o.backends[o.backends.length - 1]?.port ?? "")] }))}><PlusIcon />Another backend</button>
+          <button
+            type="button"
+            class="button small"
+            onClick={() =>
+              setV((o) => ({
+                ...o,
+                backends: [...o.backends, blank(o.backends.length + 1, o.backends[o.backends.length - 1]?.port ?? "")],
+              }))
+            }
+          >
+            <PlusIcon />
+            Another backend
+          </button>
         </Card>
         <div class="form-actions">
-          <a class="button" href={href("vips")}>Cancel</a>
-          <button class="button primary" disabled={busy}>Create VIP</button>
+          <a class="button" href={href("vips")}>
+            Cancel
+          </a>
+          <button class="button primary" disabled={busy}>
+            Create VIP
+          </button>
         </div>
       </form>
     </Page>

@@ -14,38 +14,78 @@ import { VIPTable } from "./vips";
 const most = 8;
 
 export function Overview() {
-  const v = vips.value, s = switches.value;
-  if (!v || !s) return <Page title="Overview"><Loading what="what is now" /></Page>;
-  const all = [...v.values()], sw = [...s.values()];
+  const v = vips.value,
+    s = switches.value;
+  if (!v || !s)
+    return (
+      <Page title="Overview">
+        <Loading what="what is now" />
+      </Page>
+    );
+  const all = [...v.values()],
+    sw = [...s.values()];
   const backends = all.flatMap((x) => x.backends);
   const up = all.filter((x) => x.phase === "up").length;
   const live = all.reduce((n, x) => n + (x.connections ?? 0), 0);
   return (
     <Page title="Overview" lead={<Verdict vips={all} switches={sw} />}>
       <div class="tiles">
-        <Tile title="VIPs up" value={up} of={all.length} href={href("vips")} tone={all.length === 0 ? "idle" : up === all.length ? "good" : "warn"} />
-        <Tile title="Backends up" value={backends.filter((b) => b === "up").length} of={backends.length}
-          tone={backends.length === 0 ? "idle" : backends.every((b) => b === "up") ? "good" : "warn"} />
-        <Tile title="Switches up" value={sw.filter((x) => x.connected).length} of={sw.length} href={href("switches")}
-          tone={sw.length === 0 ? "idle" : sw.every((x) => x.connected) ? "good" : "bad"} />
+        <Tile
+          title="VIPs up"
+          value={up}
+          of={all.length}
+          href={href("vips")}
+          tone={all.length === 0 ? "idle" : up === all.length ? "good" : "warn"}
+        />
+        <Tile
+          title="Backends up"
+          value={backends.filter((b) => b === "up").length}
+          of={backends.length}
+          tone={backends.length === 0 ? "idle" : backends.every((b) => b === "up") ? "good" : "warn"}
+        />
+        <Tile
+          title="Switches up"
+          value={sw.filter((x) => x.connected).length}
+          of={sw.length}
+          href={href("switches")}
+          tone={sw.length === 0 ? "idle" : sw.every((x) => x.connected) ? "good" : "bad"}
+        />
         <Tile title="Connections" value={compact(live)} />
         <Flow title="New connections" index={1} color="series-1" />
         <Flow title="Packet-ins" index={0} color="series-2" />
       </div>
       <Trouble vips={all} switches={sw} />
       <div class="columns">
-        <div class="stack-cards"><Card title="VIPs" side={<a href={href("vips")}>All VIPs</a>} flush>
-          {all.length === 0
-            ? <Empty title="No VIP is declared yet">A VIP is one address that clients connect to, balanced over its backends. <a href={href("vips", "new")}>Create the first</a></Empty>
-            : <VIPTable rows={worst(all, (x) => gravity[tone(x.phase)]).slice(0, most)} brief />}
-          {all.length > most && <a class="more" href={href("vips")}>{plural(all.length - most, "more VIP")}</a>}
-        </Card>
-        <Card title="Switches" side={<a href={href("switches")}>All switches</a>} flush>
-          {sw.length === 0
-            ? <Empty title="No switch has connected yet">Point one here: <code>ovs-vsctl set-controller br0 tcp:CONTROLLER:6653</code></Empty>
-            : <SwitchTable rows={worst(sw, (x) => gravity[switchState(x).tone]).slice(0, most)} brief />}
-          {sw.length > most && <a class="more" href={href("switches")}>{plural(sw.length - most, "more switch", "more switches")}</a>}
-        </Card></div>
+        <div class="stack-cards">
+          <Card title="VIPs" side={<a href={href("vips")}>All VIPs</a>} flush>
+            {all.length === 0 ? (
+              <Empty title="No VIP is declared yet">
+                A VIP is one address that clients connect to, balanced over its backends. <a href={href("vips", "new")}>Create the first</a>
+              </Empty>
+            ) : (
+              <VIPTable rows={worst(all, (x) => gravity[tone(x.phase)]).slice(0, most)} brief />
+            )}
+            {all.length > most && (
+              <a class="more" href={href("vips")}>
+                {plural(all.length - most, "more VIP")}
+              </a>
+            )}
+          </Card>
+          <Card title="Switches" side={<a href={href("switches")}>All switches</a>} flush>
+            {sw.length === 0 ? (
+              <Empty title="No switch has connected yet">
+                Point one here: <code>ovs-vsctl set-controller br0 tcp:CONTROLLER:6653</code>
+              </Empty>
+            ) : (
+              <SwitchTable rows={worst(sw, (x) => gravity[switchState(x).tone]).slice(0, most)} brief />
+            )}
+            {sw.length > most && (
+              <a class="more" href={href("switches")}>
+                {plural(sw.length - most, "more switch", "more switches")}
+              </a>
+            )}
+          </Card>
+        </div>
         <Card title="Latest events" side={<a href={href("events")}>All events</a>} flush>
           <EventList events={events.value.slice(-14).reverse()} brief />
         </Card>
@@ -64,14 +104,48 @@ function worst<T>(list: T[], rank: (x: T) => number): T[] {
 /** Whether all is well, in one line. */
 function Verdict({ vips, switches }: { vips: LiveVIP[]; switches: LiveSwitch[] }) {
   const bad = troubles(vips, switches).length;
-  if (switches.length === 0) return <span class="verdict"><Mark tone="busy" />Waiting for the first switch to connect</span>;
-  if (bad === 0) return <span class="verdict"><Mark tone="good" />All is well</span>;
-  return <span class="verdict"><Mark tone="warn" />{plural(bad, "thing")} to look at</span>;
+  if (switches.length === 0)
+    return (
+      <span class="verdict">
+        <Mark tone="busy" />
+        Waiting for the first switch to connect
+      </span>
+    );
+  if (bad === 0)
+    return (
+      <span class="verdict">
+        <Mark tone="good" />
+        All is well
+      </span>
+    );
+  return (
+    <span class="verdict">
+      <Mark tone="warn" />
+      {plural(bad, "thing")} to look at
+    </span>
+  );
 }
 
 function Tile({ title, value, of, href, tone: mark }: { title: string; value: string | number; of?: number; href?: string; tone?: Tone }) {
-  const inner = <><span class="tile-title">{mark && <Mark tone={mark} />}{title}</span><span class="tile-value num">{value}{of !== undefined && <small> / {of}</small>}</span></>;
-  return href ? <a class="tile" href={href}>{inner}</a> : <div class="tile">{inner}</div>;
+  const inner = (
+    <>
+      <span class="tile-title">
+        {mark && <Mark tone={mark} />}
+        {title}
+      </span>
+      <span class="tile-value num">
+        {value}
+        {of !== undefined && <small> / {of}</small>}
+      </span>
+    </>
+  );
+  return href ? (
+    <a class="tile" href={href}>
+      {inner}
+    </a>
+  ) : (
+    <div class="tile">{inner}</div>
+  );
 }
 
 /** A rate with its course over the last minutes. */
@@ -115,15 +189,32 @@ function troubles(vips: LiveVIP[], switches: LiveSwitch[]): Matter[] {
 function Trouble({ vips, switches }: { vips: LiveVIP[]; switches: LiveSwitch[] }) {
   const list = troubles(vips, switches);
   const recent = now.value - 900;
-  const errors = events.value.filter((e) => toneOf(e) === "bad" && Date.parse(e.time) / 1000 > recent).slice(-3).reverse();
+  const errors = events.value
+    .filter((e) => toneOf(e) === "bad" && Date.parse(e.time) / 1000 > recent)
+    .slice(-3)
+    .reverse();
   if (list.length === 0 && errors.length === 0) return null;
   return (
     <Card title={list.length > 0 ? `To look at (${count(list.length)})` : "Last errors"} flush>
       <ul class="matters">
-        {list.slice(0, 20).map((m) => <li key={m.key}>{m.badge}<span class="matter-what">{m.what}</span><span class="matter-text">{m.text}</span></li>)}
-        {list.length === 0 && errors.map((e) => (
-          <li key={e.id}><Mark tone="bad" /><span class="matter-what">{e.subject}</span><span class="matter-text">{e.message}</span><span class="faint nowrap"><Ago t={e.time} /> ago</span></li>
+        {list.slice(0, 20).map((m) => (
+          <li key={m.key}>
+            {m.badge}
+            <span class="matter-what">{m.what}</span>
+            <span class="matter-text">{m.text}</span>
+          </li>
         ))}
+        {list.length === 0 &&
+          errors.map((e) => (
+            <li key={e.id}>
+              <Mark tone="bad" />
+              <span class="matter-what">{e.subject}</span>
+              <span class="matter-text">{e.message}</span>
+              <span class="faint nowrap">
+                <Ago t={e.time} /> ago
+              </span>
+            </li>
+          ))}
       </ul>
     </Card>
   );

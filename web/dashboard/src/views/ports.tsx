@@ -58,31 +58,71 @@ export function Ports({ dpid }: { dpid: string }) {
   if (error && !courses) return <ErrorNote retry={() => void load()}>{error}</ErrorNote>;
   if (!ports.value || !courses) return <Loading what="ports" />;
   const all = [...ports.value.values()].sort((a, b) => a.port_no - b.port_no);
-  if (all.length === 0) return <Card><Empty title="This switch has no ports" /></Card>;
+  if (all.length === 0)
+    return (
+      <Card>
+        <Empty title="This switch has no ports" />
+      </Card>
+    );
   const known = Math.max(120, ...[...courses.values()].map((c) => extent(c.bits, now.value)));
   return (
     <>
       <div class="bar">
-        <Choice label="Time shown" value={span || known} onChange={setSpan} options={[[120, "2 min"], [300, "5 min"], [900, "15 min"]]} />
-        <Choice<Unit> label="Unit" value={unit} onChange={setUnit} options={[["bits", "bit/s"], ["packets", "packets/s"]]} />
+        <Choice
+          label="Time shown"
+          value={span || known}
+          onChange={setSpan}
+          options={[
+            [120, "2 min"],
+            [300, "5 min"],
+            [900, "15 min"],
+          ]}
+        />
+        <Choice<Unit>
+          label="Unit"
+          value={unit}
+          onChange={setUnit}
+          options={[
+            ["bits", "bit/s"],
+            ["packets", "packets/s"],
+          ]}
+        />
       </div>
       <div class="ports">
-        {all.map((p) => <PortCard key={p.port_no} p={p} data={courses.get(p.port_no)?.[unit] ?? none} unit={unit} seconds={span || known} />)}
+        {all.map((p) => (
+          <PortCard key={p.port_no} p={p} data={courses.get(p.port_no)?.[unit] ?? none} unit={unit} seconds={span || known} />
+        ))}
       </div>
     </>
   );
 }
 
 const none = points(2);
-const lines: Line[] = [{ label: "received", color: "series-1", fill: true }, { label: "sent", color: "series-2" }];
+const lines: Line[] = [
+  { label: "received", color: "series-1", fill: true },
+  { label: "sent", color: "series-2" },
+];
 
 const PortCard = memo(({ p, data, unit, seconds }: { p: Port; data: Points; unit: Unit; seconds: number }) => (
   <section class="card port" aria-label={`Port ${p.port_no}, ${p.name}`} data-port={p.port_no}>
     <header class="card-head">
-      <h2><span class="faint num">{p.port_no}</span> {p.name}</h2>
-      <div class="side"><span class="tag">{p.kind}</span><Badge tone={p.up ? "good" : "bad"}>{p.up ? "up" : "down"}</Badge></div>
+      <h2>
+        <span class="faint num">{p.port_no}</span> {p.name}
+      </h2>
+      <div class="side">
+        <span class="tag">{p.kind}</span>
+        <Badge tone={p.up ? "good" : "bad"}>{p.up ? "up" : "down"}</Badge>
+      </div>
     </header>
-    <Plot label={`Port ${p.name}: received ${bits(p.rx_bps)}, sent ${bits(p.tx_bps)}`} data={data} lines={lines} format={unit === "bits" ? bits : perSecond} height={110} seconds={seconds} least={unit === "bits" ? 1000 : 10} />
+    <Plot
+      label={`Port ${p.name}: received ${bits(p.rx_bps)}, sent ${bits(p.tx_bps)}`}
+      data={data}
+      lines={lines}
+      format={unit === "bits" ? bits : perSecond}
+      height={110}
+      seconds={seconds}
+      least={unit === "bits" ? 1000 : 10}
+    />
     <p class="caption num">
       {bytes(p.rx_bytes)} and {compact(p.rx_packets)} packets in · {bytes(p.tx_bytes)} and {compact(p.tx_packets)} out
       {p.errors > 0 && <span class="bad-text"> · {count(p.errors)} errors</span>}

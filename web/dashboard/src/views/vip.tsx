@@ -21,43 +21,97 @@ export function VIPPage({ name }: { name: string }) {
   const [question, setQuestion] = useState<Question | null>(null);
   void ticks.value;
   if (v === "gone") {
-    return <Page title={name}><Empty title="There is no VIP of this name">It may have been deleted. <a href={href("vips")}>All VIPs</a></Empty></Page>;
+    return (
+      <Page title={name}>
+        <Empty title="There is no VIP of this name">
+          It may have been deleted. <a href={href("vips")}>All VIPs</a>
+        </Empty>
+      </Page>
+    );
   }
-  if (!v || v.name !== name) return <Page title={name} lead={vips.value?.has(name) ? undefined : " "}><Loading what={`VIP ${name}`} /></Page>;
+  if (!v || v.name !== name)
+    return (
+      <Page title={name} lead={vips.value?.has(name) ? undefined : " "}>
+        <Loading what={`VIP ${name}`} />
+      </Page>
+    );
   const live = v.status.backends.reduce<number | null>((n, b) => (b.connections === null ? n : (n ?? 0) + b.connections), null);
-  const remove = () => setQuestion({
-    title: `Delete VIP ${name}?`, action: "Delete VIP", danger: true,
-    text: <>Clients of {v.address} are refused from then on, and its {count(live ?? 0)} live connections end. {fileWarning(v)}</>,
-    run: async () => {
-      await ask(api.DELETE("/vips/{vip}", { params: { path: { vip: name }, query: force(v) } }));
-      notify(`VIP ${name} is deleted`);
-      go("vips");
-    },
-  });
+  const remove = () =>
+    setQuestion({
+      title: `Delete VIP ${name}?`,
+      action: "Delete VIP",
+      danger: true,
+      text: (
+        <>
+          Clients of {v.address} are refused from then on, and its {count(live ?? 0)} live connections end. {fileWarning(v)}
+        </>
+      ),
+      run: async () => {
+        await ask(api.DELETE("/vips/{vip}", { params: { path: { vip: name }, query: force(v) } }));
+        notify(`VIP ${name} is deleted`);
+        go("vips");
+      },
+    });
   return (
-    <Page title={name} lead={<span class="verdict"><StateBadge state={v.status.phase} />{v.status.reason && <span class="muted">{v.status.reason}</span>}</span>}
-      actions={<>
-        <button type="button" class="button primary" onClick={() => setAdding(true)}><PlusIcon />Add backend</button>
-        <button type="button" class="button danger" onClick={remove}>Delete VIP</button>
-      </>}>
-      <Facts items={[
-        ["Address", <span class="num">{v.address} <span class="muted">{v.protocol}/{v.port}</span></span>],
-        ["Mode", v.scheduler ? `${v.mode}, ${v.scheduler}` : v.mode ?? "–"],
-        ["Live connections", <span class="num">{count(live)}</span>],
-        ["New connections", <span class="num">{perSecond(newConnections.get(name))}</span>],
-        ["Idle timeout", v.idle_timeout ?? "–"],
-        ["Declared by", v.origin === "file" ? "configuration file" : "API"],
-        ["Version", <span class="num">{v.version}</span>],
-      ]} />
-      {v.backends.length === 0
-        ? <Card><Empty title="No backend yet">Until there is one, clients are refused at once. <button type="button" class="link" onClick={() => setAdding(true)}>Add the first</button></Empty></Card>
-        : <>
-          <Card title="Backends" flush><BackendTable v={v} ask={setQuestion} /></Card>
+    <Page
+      title={name}
+      lead={
+        <span class="verdict">
+          <StateBadge state={v.status.phase} />
+          {v.status.reason && <span class="muted">{v.status.reason}</span>}
+        </span>
+      }
+      actions={
+        <>
+          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+            <PlusIcon />
+            Add backend
+          </button>
+          <button type="button" class="button danger" onClick={remove}>
+            Delete VIP
+          </button>
+        </>
+      }
+    >
+      <Facts
+        items={[
+          [
+            "Address",
+            <span class="num">
+              {v.address}{" "}
+              <span class="muted">
+                {v.protocol}/{v.port}
+              </span>
+            </span>,
+          ],
+          ["Mode", v.scheduler ? `${v.mode}, ${v.scheduler}` : (v.mode ?? "–")],
+          ["Live connections", <span class="num">{count(live)}</span>],
+          ["New connections", <span class="num">{perSecond(newConnections.get(name))}</span>],
+          ["Idle timeout", v.idle_timeout ?? "–"],
+          ["Declared by", v.origin === "file" ? "configuration file" : "API"],
+          ["Version", <span class="num">{v.version}</span>],
+        ]}
+      />
+      {v.backends.length === 0 ? (
+        <Card>
+          <Empty title="No backend yet">
+            Until there is one, clients are refused at once.{" "}
+            <button type="button" class="link" onClick={() => setAdding(true)}>
+              Add the first
+            </button>
+          </Empty>
+        </Card>
+      ) : (
+        <>
+          <Card title="Backends" flush>
+            <BackendTable v={v} ask={setQuestion} />
+          </Card>
           <div class="columns even">
             <Shares v={v} />
             <BackendPlot v={v} />
           </div>
-        </>}
+        </>
+      )}
       <Confirmed v={v} />
       <Connections v={v} />
       {adding && <AddBackend v={v} onClose={() => setAdding(false)} />}
@@ -71,13 +125,28 @@ function Confirmed({ v }: { v: VIP }) {
   const late = v.status.applied.filter((a) => a.version < v.version || a.error);
   const done = v.status.applied.length - late.length;
   return (
-    <Card title="Switches" side={<span class="muted">{done} of {v.status.applied.length} hold version {v.version}</span>}>
+    <Card
+      title="Switches"
+      side={
+        <span class="muted">
+          {done} of {v.status.applied.length} hold version {v.version}
+        </span>
+      }
+    >
       {v.status.applied.length === 0 && <p class="muted">No switch is connected.</p>}
-      {late.length === 0 && v.status.applied.length > 0 && <p class="ok-line"><Mark tone="good" />Every connected switch holds this VIP.</p>}
+      {late.length === 0 && v.status.applied.length > 0 && (
+        <p class="ok-line">
+          <Mark tone="good" />
+          Every connected switch holds this VIP.
+        </p>
+      )}
       <ul class="matters inset">
         {late.map((a) => (
-          <li key={a.dpid}><Mark tone={a.error ? "bad" : "busy"} /><DPID id={a.dpid} />
-            <span class="matter-text">{a.error || `holds version ${a.version}`}</span></li>
+          <li key={a.dpid}>
+            <Mark tone={a.error ? "bad" : "busy"} />
+            <DPID id={a.dpid} />
+            <span class="matter-text">{a.error || `holds version ${a.version}`}</span>
+          </li>
         ))}
       </ul>
     </Card>

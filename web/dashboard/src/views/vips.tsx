@@ -15,20 +15,50 @@ export function VIPs() {
   const [text, setText] = useState("");
   const [shown, setShown] = useState(step);
   const all = vips.value ? [...vips.value.values()] : null;
-  const create = <a class="button primary" href={href("vips", "new")}><PlusIcon />New VIP</a>;
-  if (!all) return <Page title="VIPs"><Loading what="VIPs" /></Page>;
+  const create = (
+    <a class="button primary" href={href("vips", "new")}>
+      <PlusIcon />
+      New VIP
+    </a>
+  );
+  if (!all)
+    return (
+      <Page title="VIPs">
+        <Loading what="VIPs" />
+      </Page>
+    );
   const rows = all.filter((v) => `${v.name} ${v.address} ${v.port} ${v.protocol} ${v.phase}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <Page title="VIPs" actions={create}>
       {all.length > 5 && (
-        <div class="filters"><label class="search"><span class="hidden">Filter VIPs</span>
-          <input type="search" placeholder="Filter by name, address, phase" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label></div>
+        <div class="filters">
+          <label class="search">
+            <span class="hidden">Filter VIPs</span>
+            <input
+              type="search"
+              placeholder="Filter by name, address, phase"
+              value={text}
+              onInput={(e) => setText(e.currentTarget.value)}
+            />
+          </label>
+        </div>
       )}
       <Card flush>
-        {all.length === 0 ? <Empty title="No VIP is declared yet">A VIP is one address that clients connect to, balanced over its backends. Create one here, by <code>evenflow vip create</code> or by <code>evenflow apply</code>.</Empty>
-          : rows.length === 0 ? <Empty title="No VIP fits the filter" />
-          : <VIPTable rows={rows.slice(0, shown)} />}
-        {rows.length > shown && <button type="button" class="more" onClick={() => setShown(shown + step)}>Show {Math.min(step, rows.length - shown)} more of {rows.length - shown}</button>}
+        {all.length === 0 ? (
+          <Empty title="No VIP is declared yet">
+            A VIP is one address that clients connect to, balanced over its backends. Create one here, by <code>evenflow vip create</code>{" "}
+            or by <code>evenflow apply</code>.
+          </Empty>
+        ) : rows.length === 0 ? (
+          <Empty title="No VIP fits the filter" />
+        ) : (
+          <VIPTable rows={rows.slice(0, shown)} />
+        )}
+        {rows.length > shown && (
+          <button type="button" class="more" onClick={() => setShown(shown + step)}>
+            Show {Math.min(step, rows.length - shown)} more of {rows.length - shown}
+          </button>
+        )}
       </Card>
     </Page>
   );
@@ -39,8 +69,21 @@ export function VIPTable({ rows, brief }: { rows: LiveVIP[]; brief?: boolean }) 
   return (
     <div class="scroll" tabIndex={-1}>
       <table class="table stack">
-        <thead><tr><th>Name</th><th>Phase</th>{!brief && <th>Address</th>}<th>Backends</th><th class="right">Live</th><th class="right">New</th></tr></thead>
-        <tbody>{rows.map((v) => <Row key={v.name} v={v} rate={newConnections.get(v.name)} brief={brief} />)}</tbody>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Phase</th>
+            {!brief && <th>Address</th>}
+            <th>Backends</th>
+            <th class="right">Live</th>
+            <th class="right">New</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((v) => (
+            <Row key={v.name} v={v} rate={newConnections.get(v.name)} brief={brief} />
+          ))}
+        </tbody>
       </table>
     </div>
   );
@@ -48,11 +91,35 @@ export function VIPTable({ rows, brief }: { rows: LiveVIP[]; brief?: boolean }) 
 
 const Row = memo(({ v, rate, brief }: { v: LiveVIP; rate: number | null; brief?: boolean }) => (
   <tr>
-    <th scope="row"><a href={href("vips", v.name)}>{v.name}</a>{v.origin === "file" && <span class="tag" title="declared in the configuration file">file</span>}</th>
-    <td data-label="Phase"><span title={v.reason}><StateBadge state={v.phase} /></span></td>
-    {!brief && <td data-label="Address" class="num"><span class="nowrap">{v.address}</span> <span class="muted">{v.protocol}/{v.port}</span></td>}
-    <td data-label="Backends"><Backends states={v.backends} /></td>
-    <td data-label="Live" class="right num">{compact(v.connections)}</td>
-    <td data-label="New" class="right num">{perSecond(rate)}</td>
+    <th scope="row">
+      <a href={href("vips", v.name)}>{v.name}</a>
+      {v.origin === "file" && (
+        <span class="tag" title="declared in the configuration file">
+          file
+        </span>
+      )}
+    </th>
+    <td data-label="Phase">
+      <span title={v.reason}>
+        <StateBadge state={v.phase} />
+      </span>
+    </td>
+    {!brief && (
+      <td data-label="Address" class="num">
+        <span class="nowrap">{v.address}</span>{" "}
+        <span class="muted">
+          {v.protocol}/{v.port}
+        </span>
+      </td>
+    )}
+    <td data-label="Backends">
+      <Backends states={v.backends} />
+    </td>
+    <td data-label="Live" class="right num">
+      {compact(v.connections)}
+    </td>
+    <td data-label="New" class="right num">
+      {perSecond(rate)}
+    </td>
   </tr>
 ));

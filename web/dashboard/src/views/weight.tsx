@@ -15,8 +15,12 @@ export function SetWeight({ v, b, onClose }: { v: VIP; b: BackendSpec; onClose: 
     e.preventDefault();
     setBusy(true);
     try {
-      await ask(api.PATCH("/vips/{vip}/backends/{backend}", {
-        params: { path: { vip: v.name, backend: b.name }, query: force(v) }, body: { weight: Number(weight) } as BackendSpec }));
+      await ask(
+        api.PATCH("/vips/{vip}/backends/{backend}", {
+          params: { path: { vip: v.name, backend: b.name }, query: force(v) },
+          body: { weight: Number(weight) } as BackendSpec,
+        }),
+      );
       notify(`${b.name} has weight ${Number(weight)}`);
       onClose();
     } catch (err) {
@@ -31,8 +35,12 @@ export function SetWeight({ v, b, onClose }: { v: VIP; b: BackendSpec; onClose: 
         <Field label="Weight" value={weight} onInput={setWeight} numeric autofocus error={failure?.fields.weight} />
         {failure && !failure.fields.weight && <ErrorNote>{failure.message}</ErrorNote>}
         <div class="dialog-actions">
-          <button type="button" class="button" onClick={onClose}>Cancel</button>
-          <button class="button primary" disabled={busy}>Set weight</button>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button class="button primary" disabled={busy}>
+            Set weight
+          </button>
         </div>
       </form>
     </Dialog>
