@@ -31,6 +31,7 @@ type eventLog struct {
 	store store.Store
 	log   logrus.FieldLogger
 	told  chan struct{} // has a value when something is pending
+	soon  chan struct{} // has a value when it should not wait: somebody's change
 
 	mu       sync.Mutex
 	pending  []apps.Event // without ids yet
@@ -47,7 +48,7 @@ type eventLog struct {
 
 // loadEvents reads the events of former runs. One that cannot be read is passed over: history must not prevent a start.
 func loadEvents(st store.Store, log logrus.FieldLogger) (*eventLog, error) {
-	l := &eventLog{store: st, log: log, told: make(chan struct{}, 1), changed: make(chan struct{})}
+	l := &eventLog{store: st, log: log, told: make(chan struct{}, 1), soon: make(chan struct{}, 1), changed: make(chan struct{})}
 	err := st.View(func(tx store.Tx) (err error) {
 		if l.last, err = store.LastID(tx, sequenceEvents); err != nil {
 			return err
@@ -88,25 +89,39 @@ func (l *eventLog) add(e apps.Event) (message string, ok bool) {
 		return "", false
 	}
 	l.pending = append(l.pending, e)
-	select {
-	case l.told <- struct{}{}:
-	default:
+	wake(l.told)
+	if e.Kind == "config" {
+		wake(l.soon)
 	}
 	return e.Message, true
 }
 
-// run writes what is told until ctx ends: at once what comes alone, and together what comes fast.
+// wake puts a value into a channel that holds one.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run writes what is told until ctx ends: at once what comes alone or is somebody's change, and together what comes fast.
 func (l *eventLog) run(ctx context.Context) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-l.told:
 		}
-		l.write()
-		if !wait(ctx, eventPause) {
+		select {
+		case <-ctx.Done():
 			return ctx.Err()
+		case <-pause.C:
+		case <-l.soon:
 		}
+		l.write()
+		pause.Reset(eventPause)
 	}
 }
 

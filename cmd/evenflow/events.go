@@ -63,7 +63,7 @@ func eventRows(events []apps.Event) *table {
 
 // follow prints events until the context ends. When the stream breaks it is opened again, after the last event seen.
 func (g *getter) follow(ctx context.Context, c *client, since, last uint64) error {
-	for opened := false; ; opened = true {
+	for opened := false; ; {
 		res, err := c.send(ctx, http.MethodGet, api+eventsPath(since, last), "", "text/event-stream", nil)
 		if err == nil && res.StatusCode != http.StatusOK {
 			b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // what can be read of the reason is told
@@ -71,6 +71,7 @@ func (g *getter) follow(ctx context.Context, c *client, since, last uint64) erro
 			res.Body.Close()
 		}
 		if err == nil {
+			opened = true
 			if since, err = g.stream(res.Body, since); since > 0 {
 				last = 0 // the rest follows what has been seen
 			}

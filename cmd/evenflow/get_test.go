@@ -205,16 +205,20 @@ func TestWatchEvents(t *testing.T) {
 	asked := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.RawQuery + " " + r.Header.Get("Accept")
-		io.WriteString(w, ": ping\n\nevent: lost\ndata: {\"lost\": 3}\n\nid: 8\ndata: {\"id\":8,\"time\":\"2026-05-01T11:59:00Z\",\"kind\":\"vip\",\"subject\":\"web\",\"message\":\"up\",\"origin\":\"api\"}\n\n") //nolint:errcheck
+		io.WriteString(w, ": ping\n\nevent: lost\ndata: {\"lost\": 3}\n\nid: 8\ndata: {\"id\":8,\"time\":\"2026-05-01T11:59:00Z\","+ //nolint:errcheck
+			"\"kind\":\"vip\",\"subject\":\"web\",\"message\":\"up\",\"origin\":\"api\"}\n\n")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler) // as when the controller is killed
 	}))
 	defer s.Close()
 	out := make(lines)
 	end := watch(t, s.URL, out, "get", "events", "--since", "7")
-	for _, since := range []string{"7", "8"} { // the stream ends, and is opened again behind the last event
+	for _, since := range []string{"7", "8"} { // the stream breaks off, and is opened again behind the last event
 		if got, want := <-asked, "since="+since+" text/event-stream"; got != want {
 			t.Errorf("asked %q, want %q", got, want)
 		}
-		for _, want := range []string{"evenflow: events between are not kept any more: {\"lost\": 3}\n", "2026-05-01T11:59:00Z  vip  web  up (by api)\n"} {
+		for _, want := range []string{"evenflow: events between are not kept any more: {\"lost\": 3}\n", "2026-05-01T11:59:00Z  vip  web  up (by api)\n",
+			"evenflow: unexpected EOF\n"} {
 			if got := <-out; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}

@@ -123,14 +123,18 @@ async function run(own: AbortController) {
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits, but no longer than until the machine has a network again or the stream is given up. */
+function pause(ms: number, given: AbortSignal): Promise<void> {
   return new Promise((done) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", () => {
+    const over = new AbortController();
+    const end = () => {
+      over.abort();
       clearTimeout(timer);
       done();
-    });
-    addEventListener("online", () => done(), { once: true });
+    };
+    const timer = setTimeout(end, ms);
+    given.addEventListener("abort", end, { signal: over.signal });
+    addEventListener("online", end, { signal: over.signal });
   });
 }
 

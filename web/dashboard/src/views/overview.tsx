@@ -3,6 +3,7 @@ import type { LiveSwitch, LiveVIP } from "../api";
 import { compact, count, perSecond, plural } from "../format";
 import { events, now, switches, ticks, totals, vips } from "../live";
 import { href } from "../route";
+import { sum } from "../series";
 import { Spark } from "../ui/plot";
 import { Ago, Card, DPID, Empty, Loading, Page } from "../ui/parts";
 import { Mark, StateBadge, SwitchBadge, switchState, tone, type Tone } from "../ui/state";
@@ -26,7 +27,7 @@ export function Overview() {
     sw = [...s.values()];
   const backends = all.flatMap((x) => x.backends);
   const up = all.filter((x) => x.phase === "up").length;
-  const live = all.reduce((n, x) => n + (x.connections ?? 0), 0);
+  const live = all.length > 0 ? sum(all.map((x) => x.connections)) : 0;
   return (
     <Page title="Overview" lead={<Verdict vips={all} switches={sw} />}>
       <div class="tiles">
