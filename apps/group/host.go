@@ -127,17 +127,17 @@ func (b *builder) untracked(h *topo.Host, l listener) {
 	}
 	f, p := familyOf(l.addr), fieldsOf(l.proto)
 	forward := []flows.Action{flows.CTClear{}, set(f.dst, l.addr)}
-	back := []flows.Action{flows.CTClear{}, set(f.src, x.Address)}
+	reverse := []flows.Action{flows.CTClear{}, set(f.src, x.Address)}
 	if y.Port != 0 && y.Port != x.Ports.First {
 		forward = append(forward, flows.SetNum(p.dst, uint64(y.Port)))
-		back = append(back, flows.SetNum(p.src, uint64(x.Ports.First)))
+		reverse = append(reverse, flows.SetNum(p.src, uint64(x.Ports.First)))
 	}
 	forward = append(forward, flows.SetMAC(flows.EthDst, h.MAC), flows.Go(apps.TableForward))
-	back = append(back, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
+	reverse = append(reverse, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
 	chosen = chosen.Num(flows.EthType, f.ethType).Num(flows.IPProto, uint64(l.proto))
 	b.rule(apps.TableGroup, prioUntracked, x.ID, chosen, forward...)
 	for _, m := range l.ports.Masks() {
-		b.rule(apps.TableUnNAT, prioStateless, x.ID, l.from(m).Num(flows.CTMark, 0), back...)
+		b.rule(apps.TableUnNAT, prioStateless, x.ID, l.from(m).Num(flows.CTMark, 0), reverse...)
 		b.rule(apps.TableUnNAT, prioOpens, x.ID, l.from(m).Num(flows.CTMark, 0).NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
 			noted(b.zone, apps.TableOutput))
 		b.rule(apps.TableVIP, prioDirect, x.ID, at(to(l.addr), l.proto, p.dst, m), noted(b.zone, apps.TableForward))
