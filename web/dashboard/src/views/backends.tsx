@@ -97,9 +97,9 @@ function Row({
       danger: true,
       text: (
         <>
-          {st?.connections
-            ? `Its ${count(st.connections)} live connections end at once. Drain it first to let them finish.`
-            : "It has no live connections."}{" "}
+          {st?.connections === 0
+            ? "It has no live connections."
+            : `Its ${st?.connections ? count(st.connections) + " " : ""}live connections end at once. Drain it first to let them finish.`}{" "}
           {fileWarning(v)}
         </>
       ),

@@ -43,7 +43,7 @@ export function VIPPage({ name }: { name: string }) {
       danger: true,
       text: (
         <>
-          Clients of {v.address} are refused from then on, and its {count(live ?? 0)} live connections end. {fileWarning(v)}
+          Clients of {v.address} are refused from then on, and its {live === null ? "" : count(live)} live connections end. {fileWarning(v)}
         </>
       ),
       run: async () => {
@@ -87,7 +87,7 @@ export function VIPPage({ name }: { name: string }) {
           ["Mode", v.scheduler ? `${v.mode}, ${v.scheduler}` : (v.mode ?? "–")],
           ["Live connections", <span class="num">{count(live)}</span>],
           ["New connections", <span class="num">{perSecond(newConnections.get(name))}</span>],
-          ["Idle timeout", v.idle_timeout ?? "–"],
+          ...(v.idle_timeout ? ([["Idle timeout", v.idle_timeout]] as [string, string][]) : []),
           ["Declared by", v.origin === "file" ? "configuration file" : "API"],
           ["Version", <span class="num">{v.version}</span>],
         ]}
@@ -113,7 +113,7 @@ export function VIPPage({ name }: { name: string }) {
         </>
       )}
       <Confirmed v={v} />
-      <Connections v={v} />
+      {v.mode === "nat" && <Connections v={v} />}
       {adding && <AddBackend v={v} onClose={() => setAdding(false)} />}
       {question && <Confirm question={question} onClose={() => setQuestion(null)} />}
     </Page>
