@@ -82,8 +82,7 @@ func (e *Engine) settle() {
 	}
 	old := e.view.Load()
 	v := e.newView()
-	e.view.Store(v)
-	e.noteBackends(old, v)
+	// Connections end before the view shows why: who reads that a backend is down must not find any left.
 	for _, h := range e.connections {
 		if h == nil {
 			continue
@@ -97,6 +96,8 @@ func (e *Engine) settle() {
 			}
 		}
 	}
+	e.view.Store(v)
+	e.noteBackends(old, v)
 	e.push(old, v, dirtyOwners(old, v, e.settled.deleted))
 	e.settled = settled{topo: v.Topo, attached: map[flows.DPID]bool{}}
 }

@@ -19,7 +19,7 @@ const (
 	keyTopology  = "topology"
 	sequenceVIPs = "vips"
 	maxVIPID     = 1<<16 - 1
-	saveInterval = 2 * time.Second // the topology is stored at most this often
+	saveInterval = 250 * time.Millisecond // the topology is stored at most this often: what a kill forgets is asked for anew
 )
 
 // load reads the model and the topology from the store, and makes the LLDP key at the first start.
