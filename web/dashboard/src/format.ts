@@ -21,9 +21,9 @@ function scaled(n: number): [string, string] {
 }
 
 function digits(n: number): string {
+  if (Number.isInteger(n)) return String(n);
   if (n >= 99.95) return n.toFixed(0);
   if (n >= 9.995) return n.toFixed(1);
-  if (n === 0 || Number.isInteger(n)) return String(n);
   return n.toFixed(n < 0.995 ? 2 : 1);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { append, points, recall, Rate, Rates, span, sum, Window } from "./series";
+import { append, means, points, recall, Rate, Rates, span, sum, Window } from "./series";
 
 describe("a rate", () => {
   it("is over measured time", () => {
@@ -57,6 +57,13 @@ it("the server's memory comes before what is known", () => {
   const q = points(1);
   recall(q, 3, [[1, 2]]);
   expect(q).toEqual({ t: [2, 3], v: [[1, 2]] });
+});
+
+it("means are over steps that stay", () => {
+  const p = { t: [9, 10, 11, 14, 15, 16], v: [[1, 2, 4, null, null, 8]] };
+  expect(means(p, 5)).toEqual({ t: [9, 14, 16], v: [[1, 3, 8]] });
+  expect(means({ t: [10, 11], v: [[null, null]] }, 5)).toEqual({ t: [11], v: [[null]] });
+  expect(means(p, 1)).toBe(p);
 });
 
 it("a sum leaves out what is unknown", () => {

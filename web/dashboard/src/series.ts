@@ -48,6 +48,28 @@ export function recall(p: Points, end: number, values: (number | null)[][]) {
   p.v.forEach((x, k) => x.unshift(...(v[k] ?? t.map(() => null))));
 }
 
+/** The means over steps of so many seconds, which begin at the same times whenever one looks. */
+export function means(p: Points, step: number): Points {
+  if (step <= 1) return p;
+  const out = points(p.v.length);
+  const sums = p.v.map(() => 0);
+  const counts = p.v.map(() => 0);
+  p.t.forEach((t, i) => {
+    p.v.forEach((v, k) => {
+      if (v[i] === null || v[i] === undefined) return;
+      sums[k]! += v[i];
+      counts[k]!++;
+    });
+    const last = i === p.t.length - 1 || Math.floor(p.t[i + 1]! / step) !== Math.floor(t / step);
+    if (!last) return;
+    out.t.push(t);
+    out.v.forEach((v, k) => v.push(counts[k] ? sums[k]! / counts[k]! : null));
+    sums.fill(0);
+    counts.fill(0);
+  });
+  return out;
+}
+
 function push(p: Points, t: number, values: (number | null)[]) {
   p.t.push(t);
   values.forEach((v, i) => p.v[i]!.push(v));

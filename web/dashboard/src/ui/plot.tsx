@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { span, type Points } from "../series";
+import { means, span, type Points } from "../series";
 import { now, ticks } from "../live";
 import { dark, token } from "./theme";
 
@@ -35,13 +35,14 @@ export function Plot({ label, data, lines, format, height = 120, seconds, least 
     const el = box.current!;
     let plot: uPlot | null = null;
     let seen = false;
+    let drawn = data; // its means over some seconds
     const draw = () => {
       if (!seen) return;
       const width = Math.max(80, Math.floor(el.clientWidth));
       if (!plot) {
         el.replaceChildren();
         plot = new uPlot(
-          options(width, height, lines, format, (i) => say(legend.current, data, lines, format, i)),
+          options(width, height, lines, format, (i) => say(legend.current, i === null ? data : drawn, lines, format, i)),
           [[]],
           el,
         );
@@ -50,10 +51,11 @@ export function Plot({ label, data, lines, format, height = 120, seconds, least 
       }
       const end = now.peek(),
         shown = seconds ?? extent(data, end);
-      plot.setData([data.t, ...data.v.slice(0, lines.length)] as uPlot.AlignedData, false);
+      drawn = means(data, Math.round(shown / 180));
+      plot.setData([drawn.t, ...drawn.v.slice(0, lines.length)] as uPlot.AlignedData, false);
       plot.batch(() => {
         plot!.setScale("x", { min: end - shown, max: end });
-        const top = highest(data, lines.length, end - shown, least);
+        const top = highest(drawn, lines.length, end - shown, least);
         plot!.setScale("y", { min: 0, max: top });
       });
       if (plot.cursor.idx === null || plot.cursor.idx === undefined) say(legend.current, data, lines, format, null);
