@@ -31,14 +31,16 @@ func (e *Engine) watchPhases(ctx context.Context) error {
 		e.status.mu.Lock()
 		changed := e.status.changed
 		e.status.mu.Unlock()
+		begun := time.Now()
 		e.tellPhases(&p)
+		took := time.Since(begun)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
 		case <-time.After(phaseInterval):
 		}
-		if !wait(ctx, phasePause) {
+		if !wait(ctx, max(phasePause, 10*took)) { // with many thousands of VIPs a look is a small part of the time as well
 			return ctx.Err()
 		}
 	}
