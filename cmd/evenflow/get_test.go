@@ -201,6 +201,22 @@ func TestWatchShowsChanges(t *testing.T) {
 	}
 }
 
+// An end in the midst of a request is an end like any other.
+func TestWatchEndsDuringRequest(t *testing.T) {
+	asked := make(chan bool)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- true
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	var out strings.Builder
+	end := watch(t, s.URL, &out, "get", "links")
+	<-asked
+	if code := end(); code != 0 || out.String() != "" {
+		t.Errorf("code %d, output %q", code, out.String())
+	}
+}
+
 func TestWatchEvents(t *testing.T) {
 	asked := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

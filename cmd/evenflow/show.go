@@ -45,6 +45,9 @@ func (o *output) show(ctx context.Context, t *terminal, c *client, path string, 
 	last := ""
 	for {
 		raw, err := c.get(ctx, path)
+		if o.watch && ctx.Err() != nil {
+			return nil // who watches ends it, most often in the midst of a request
+		}
 		if err != nil {
 			return err
 		}
