@@ -5,7 +5,11 @@ import { Again, Show, useReading } from "../ui/reading";
 
 /** The groups in a switch with their buckets, read from it. */
 export function Groups({ dpid }: { dpid: string }) {
-  const reading = useReading(async () => (await ask(api.GET("/switches/{dpid}/groups", { params: { path: { dpid } } }))).items ?? [], dpid);
+  const reading = useReading(
+    async () =>
+      ((await ask(api.GET("/switches/{dpid}/groups", { params: { path: { dpid } } }))).items ?? []).sort((a, b) => a.group_id - b.group_id),
+    dpid,
+  );
   return (
     <Show of={reading} what="groups from the switch">
       {(groups) => (

@@ -5,7 +5,11 @@ import { Again, Show, useReading } from "../ui/reading";
 
 /** The meters in a switch with what they have dropped, read from it. */
 export function Meters({ dpid }: { dpid: string }) {
-  const reading = useReading(async () => (await ask(api.GET("/switches/{dpid}/meters", { params: { path: { dpid } } }))).items ?? [], dpid);
+  const reading = useReading(
+    async () =>
+      ((await ask(api.GET("/switches/{dpid}/meters", { params: { path: { dpid } } }))).items ?? []).sort((a, b) => a.meter_id - b.meter_id),
+    dpid,
+  );
   return (
     <Show of={reading} what="meters from the switch">
       {(meters) => (
