@@ -15,6 +15,16 @@ const (
 	insMeter        = 6 // 1.3
 )
 
+// knownInstruction says whether instructions of this number are read as actions of their own. A second one of a kind, or
+// one of a wrong length, is kept raw when read; written back it could be taken for the first.
+func knownInstruction(kind uint16) bool {
+	switch kind {
+	case insGotoTable, insMetadata, insApplyActions, insMeter:
+		return true
+	}
+	return false
+}
+
 // appendInstructions appends a rule's actions: a meter (an instruction in 1.3), one apply-actions, write-metadata and
 // instructions not known here, goto-table.
 func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, error) {
@@ -58,6 +68,9 @@ func appendInstructions(b []byte, v Version, actions []flows.Action) ([]byte, er
 		case flows.Unknown:
 			if !a.Instruction {
 				return b[:start], &ValueError{What: "action after an instruction"}
+			}
+			if len(a.Raw) > 1 && knownInstruction(be.Uint16(a.Raw)) {
+				return b[:start], &ValueError{What: "raw form of an instruction that has a form of its own"}
 			}
 			var err error
 			if b, err = appendRaw(b, a.Raw); err != nil {
