@@ -43,7 +43,7 @@ func appendSetField(b []byte, v Version, a *flows.SetField) ([]byte, error) {
 	case a.Field.Width() <= 8:
 		width := a.Field.Width()
 		mask := a.Mask.Uint64(width)
-		if low, n, ok := run(mask); ok {
+		if low, n, ok := run(mask); ok && low+n <= a.Field.Bits() { // vlan_vid's bit 12 tells of a tag, and cannot be loaded
 			return appendRegLoad(b, h, low, n, value.Uint64(width)>>low), nil
 		}
 		fallthrough
