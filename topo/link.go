@@ -58,7 +58,7 @@ func (t *Topology) hear(now time.Time, at PortID, frame []byte) {
 		return
 	}
 	q.echoed, p.heard = now, now
-	if q.Kind == Unknown {
+	if q.Kind != Link {
 		p.due = now // it need not wait for our next frame
 		t.wake(now)
 	}

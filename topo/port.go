@@ -27,7 +27,7 @@ type port struct {
 	peer   PortID    // of a link: the other end; zero: not known
 	heard  time.Time // when the peer was last heard, or waiting for it began
 	echoed time.Time // when another port last heard this one
-	rounds int       // LLDP frames sent while unknown
+	rounds int       // LLDP frames sent since it came up, while its kind was in question
 	due    time.Time // when the next LLDP frame is
 	full   time.Time // until when there is no room for hosts
 
@@ -186,7 +186,7 @@ func (t *Topology) portStatus(now time.Time, s *swtch, n Port) {
 		if p.Kind == Edge {
 			t.edgeReady(now, p)
 		}
-	case !n.Up && !p.fixed && p.Kind != Unknown:
+	case !n.Up && !p.fixed && p.Kind == Link:
 		t.portDown(now, s, p)
 	}
 }
@@ -197,10 +197,11 @@ func (t *Topology) restart(now time.Time, p *port) {
 	t.wake(now)
 }
 
-// portDown ends what was through a port. What is behind it when it comes back has to be found out anew.
+// portDown ends what was through a port. An edge stays one, as it does through a restart, until LLDP heard there says
+// otherwise: its hosts need not wait for two rounds when the cable comes back. A link's other end has to be found out anew.
 func (t *Topology) portDown(now time.Time, s *swtch, p *port) {
 	p.Up = false
-	if !p.fixed {
+	if !p.fixed && p.Kind == Link {
 		p.Kind, p.peer = Unknown, PortID{}
 	}
 	t.show(s)
@@ -273,7 +274,7 @@ func (t *Topology) tickPort(now time.Time, s *swtch, p *port) {
 		t.edgeReady(now, p)
 	}
 	p.due = now.Add(t.cfg.LLDPInterval)
-	if p.Kind == Unknown {
+	if p.Kind == Unknown || p.Kind == Edge && p.rounds < 2 { // an edge come back may be no edge now
 		p.rounds++
 		p.due = now.Add(t.cfg.RoundInterval)
 	}

@@ -69,6 +69,42 @@ func TestLateSwitchMakesEdgeALink(t *testing.T) {
 	n.want("s1: 1=link tree=[1]", "s2: 1=link tree=[1]", "s1:1 - s2:1")
 }
 
+func TestEdgeComesBack(t *testing.T) {
+	back := func(t *testing.T, then func(n *network)) *network {
+		n := pair(t, Config{})
+		n.port(at(1, 1), false)
+		n.port(at(2, 1), false)
+		n.want("s1: 1=edge(down) 2=link tree=[2]", "s2: 1=edge(down) 2=link tree=[2]", "s1:2 - s2:2")
+		n.events()
+		then(n)
+		return n
+	}
+	t.Run("as an edge at once", func(t *testing.T) {
+		n := back(t, func(n *network) { n.port(at(1, 1), true) })
+		n.want("s1: 1=edge 2=link tree=[2]", "s2: 1=edge(down) 2=link tree=[2]", "s1:2 - s2:2")
+	})
+	t.Run("as a link", func(t *testing.T) {
+		n := back(t, func(n *network) {
+			n.cable(at(1, 1), at(2, 1))
+			n.port(at(1, 1), true)
+			n.pass(100 * time.Millisecond)
+			n.port(at(2, 1), true)
+			n.pass(0)
+		})
+		n.want("s1: 1=link 2=link tree=[1]", "s2: 1=link 2=link tree=[1]", "s1:1 - s2:1", "s1:2 - s2:2")
+	})
+	t.Run("as a link to what speaks late", func(t *testing.T) {
+		n := back(t, func(n *network) {
+			n.port(at(1, 1), true)
+			n.port(at(2, 1), true)
+			n.pass(400 * time.Millisecond)
+			n.cable(at(1, 1), at(2, 1)) // frames were lost until now
+			n.pass(100 * time.Millisecond)
+		})
+		n.want("s1: 1=link 2=link tree=[1]", "s2: 1=link 2=link tree=[1]", "s1:1 - s2:1", "s1:2 - s2:2")
+	})
+}
+
 func TestLinkEnds(t *testing.T) {
 	t.Run("three LLDP frames missed", func(t *testing.T) {
 		n := pair(t, Config{})
