@@ -31,7 +31,7 @@ lint: ; scripts/lint
 # Fuzz every decoder for a minute each (FUZZTIME=10m for more).
 fuzz: ; scripts/fuzz $(or $(FUZZTIME),1m)
 
-# Show a VIP balanced over four servers in Mininet, and a backend lost and found (root).
+# Show connections in Mininet that live on while backends and the controller come and go (root).
 demo: ; scripts/demo
 
 # Ping between all hosts of several Mininet topologies through Evenflow (root).

@@ -1,30 +1,31 @@
 #!/usr/bin/python3
 """The demo: a VIP balanced over four servers by Evenflow, in Mininet.
 
-Two clients fetch pages through the VIP, each page over a new connection. After
-a batch one backend's cable is pulled; when the status shows it down the next
-batch runs; the cable is put back, and when the status shows the backend up
-again a last batch follows. No request may fail, and the backend that was away
-must have served before and after but not meanwhile.
+Two clients hold 60 connections through the VIP, with requests on them all the
+time, and fetch pages, each over a new connection, while what an operator does,
+and what he does not, happens: see ACTS. No request may fail. No connection may
+break or go to another server, but those to a server that is lost. A batch of
+requests after each act shows who serves.
 
 On a terminal the network stays up at the end until Enter or Ctrl-C. The last
-line is `demo: ok requests=N failed=0`, with exit code 0, or `demo: FAILED ...`
-with 1. Run it by `make demo`.
+line is `demo: ok requests=N failed=0 broken=0`, with exit code 0, or
+`demo: FAILED ...` with 1. Run it by `make demo`.
 """
 import argparse
-import json
 import os
 import subprocess
 import sys
 import time
 
+import connections
 import evenflow
 from mininet.log import setLogLevel
 
 VIP, VIP_PORT, BACKEND_PORT = "10.0.0.100", 80, 8080
+URL = "http://%s:%d/" % (VIP, VIP_PORT)
 BACKENDS = ["b1", "b2", "b3", "b4"]
-AWAY = "b2"
-TRAFFIC = os.path.join(evenflow.HERE, "traffic.py")
+CLIENTS = ["c1", "c2"]
+HELD = 60  # connections
 
 
 class Failure(Exception):
@@ -35,68 +36,154 @@ def say(text):
     print(text, flush=True)
 
 
-def start_servers(net):
-    servers = []
-    for name in BACKENDS:
-        log = os.path.join(evenflow.run_dir(), name + ".log")
-        servers.append(evenflow.start_in(net[name], ["/usr/bin/python3", TRAFFIC, "serve", name, str(BACKEND_PORT)], log))
-    for name in BACKENDS:
-        ready = "for i in $(seq 300); do ss -Hltn sport = :%d | grep -q . && echo up && break; sleep 0.1; done" % BACKEND_PORT
-        if "up" not in net[name].cmd(ready):
-            raise Failure("the web server on %s does not listen" % name)
-    return servers
+class Demo:
+    """The VIP on a started network, and what came of the traffic through it."""
+
+    def __init__(self, net, each):
+        self.net, self.controller, self.each = net, net.controllers[0], each
+        self.clients = [net[name] for name in CLIENTS]
+        self.batches = []  # (names that must serve, {name: [answers, failures]})
+        self.held = []
+        self.lost = {}  # servers whose connections end rightly, and how many of theirs were broken before
+        self.broken = 0
+
+    def declare(self, names):
+        """Declare the VIP, in the default mode, on some backends."""
+        spec = {"name": "web", "address": VIP, "protocol": "tcp", "port": VIP_PORT, "backends": [self.backend(n) for n in names]}
+        self.controller.call("POST", "/api/v1/vips?wait=30s", spec)
+        self.await_states(dict.fromkeys(names, "up"))
+
+    @staticmethod
+    def backend(name):
+        return {"name": name, "address": "10.0.0.%d" % (1 + BACKENDS.index(name)), "port": BACKEND_PORT}
+
+    def change(self, method, path, body=None):
+        """Change the VIP's backends; every switch has confirmed it when this returns."""
+        self.controller.call(method, "/api/v1/vips/web/backends%s?wait=30s" % path, body)
+
+    def await_states(self, wanted):
+        """Wait until these backends are in these states ({name: state}); return the seconds it took."""
+        begin, seen = time.monotonic(), {}
+
+        def check():
+            seen.clear()
+            seen.update((b["name"], b["state"]) for b in self.controller.call("GET", "/api/v1/vips/web")["status"]["backends"])
+            return wanted.items() <= seen.items()
+
+        try:
+            self.controller.await_("the backends to be %s" % wanted, check)
+        except RuntimeError as problem:
+            raise Failure("%s; they are %s" % (problem, seen)) from problem
+        return time.monotonic() - begin
+
+    def batch(self, title, serving):
+        """Requests from both clients at once, which all of `serving` must answer and nobody else may."""
+        result, errors = connections.Fetching(self.clients, URL, self.each).finish()
+        self.batches.append((serving, result))
+        say("  batch %d: %s" % (len(self.batches), title))
+        for error in errors[:3]:
+            say("    failed: " + error)
+
+    def hold(self):
+        for client in self.clients:
+            self.held.append(connections.Held(client, URL, HELD // len(self.clients)))
+        self.check_held()
+
+    def check_held(self):
+        """Tell what has become of the connections that are held, once each has been asked again."""
+        alive, broken, errors = connections.reports(self.held)
+        ended = sum(broken[name].total() - before for name, before in self.lost.items())
+        self.broken = HELD - sum(alive.values()) - ended
+        say("  connections held: %d alive (%s)%s, %d broken" % (
+            sum(alive.values()), ", ".join("%s %d" % (n, alive[n]) for n in BACKENDS if alive[n]),
+            ", %d ended with %s" % (ended, " and ".join(sorted(self.lost))) if self.lost else "", self.broken))
+        for error in errors[:3] if self.broken else []:
+            say("    broken: " + error)
+
+    def lose(self, name):
+        """From now on a server's connections may end."""
+        _, broken, _ = connections.reports(self.held)
+        self.lost[name] = broken[name].total()
+
+    def judge(self):
+        """Raise Failure unless what was shown is what was promised; return the number of requests."""
+        requests = sum(sum(c) for _, result in self.batches for c in result.values())
+        failed = sum(c[1] for _, result in self.batches for c in result.values())
+        for number, (serving, result) in enumerate(self.batches, start=1):
+            silent = [n for n in serving if not result.get(n, [0])[0]]
+            wrong = [n for n in result if result[n][0] and n not in serving]
+            if silent:
+                raise Failure("%s served nothing in batch %d" % (", ".join(silent), number))
+            if wrong:
+                raise Failure("%s served %d connections in batch %d" % (wrong[0], result[wrong[0]][0], number))
+        if failed or self.broken:
+            raise Failure("requests=%d failed=%d broken=%d" % (requests, failed, self.broken))
+        return requests
+
+    def stop(self):
+        for held in self.held:
+            held.stop()
 
 
-def declare_vip(controller):
-    vip = {"name": "web", "address": VIP, "protocol": "tcp", "port": VIP_PORT, "mode": "nat",
-           "backends": [{"name": n, "address": "10.0.0.%d" % i, "port": BACKEND_PORT} for i, n in enumerate(BACKENDS, start=1)]}
-    controller.call("POST", "/api/v1/vips?wait=30s", vip)
+def others(*away):
+    return [name for name in BACKENDS if name not in away]
 
 
-def await_backends(controller, wanted):
-    """Wait until the backends' states are as wanted ({name: state}); return the seconds it took."""
-    begin, seen = time.monotonic(), {}
-
-    def check():
-        seen.clear()
-        seen.update((b["name"], b["state"]) for b in controller.call("GET", "/api/v1/vips/web")["status"]["backends"])
-        return seen == wanted
-
-    try:
-        controller.await_("the backends to be %s" % wanted, check)
-    except RuntimeError as problem:
-        raise Failure("%s; they are %s" % (problem, seen)) from problem
-    return time.monotonic() - begin
+def added(demo):
+    """A backend is added: b4"""
+    demo.change("POST", "", demo.backend("b4"))
+    demo.await_states({"b4": "up"})
+    demo.check_held()
+    demo.batch("four backends", BACKENDS)
 
 
-def batch(net, each):
-    """`each` requests from either client at once; {name: (connections, failures)}, "" for no answer at all."""
-    clients = []
-    for name in ("c1", "c2"):
-        url = "http://%s:%d/" % (VIP, VIP_PORT)
-        clients.append(evenflow.popen_in(net[name], ["/usr/bin/python3", TRAFFIC, "fetch", url, str(each)]))
-    result = {name: [0, 0] for name in BACKENDS + [""]}
-    for client in clients:
-        out, err = client.communicate(timeout=evenflow.LIMIT + 6 * each)
-        if client.returncode:
-            raise Failure("a client ended with code %d: %s" % (client.returncode, err.decode(errors="replace")))
-        told = json.loads(out)
-        for column, key in enumerate(("answers", "failed")):
-            for name, count in told[key].items():
-                result.setdefault(name, [0, 0])[column] += count
-        for error in told["errors"][:3]:
-            say("  failed: " + error)
-    return result
+def drained(demo):
+    """A backend is drained: b1"""
+    demo.change("PATCH", "/b1", {"admin": "draining"})
+    demo.check_held()
+    demo.batch("no new connections for b1", others("b1"))
+
+
+def controller_killed(demo):
+    """The controller is killed (kill -9), and comes again"""
+    demo.controller.kill()
+    for client in demo.clients:
+        client.cmd("ip neigh flush all")
+    demo.check_held()
+    demo.batch("without a controller", others("b1"))
+    demo.controller.start()
+    demo.controller.await_network(demo.net)
+    demo.await_states({"b2": "up", "b3": "up", "b4": "up"})
+    demo.check_held()
+    demo.change("PATCH", "/b1", {"admin": "enabled"})
+    demo.await_states({"b1": "up"})
+    demo.batch("four backends under the next controller", BACKENDS)
+
+
+def cable_pulled(demo):
+    """A backend's cable is pulled, and put back: b2"""
+    demo.lose("b2")
+    demo.net["b2"].cmd("ip link set b2-eth0 down")
+    say("  shown down after %.1f s" % demo.await_states({"b2": "down"}))
+    demo.batch("three backends", others("b2"))
+    demo.check_held()
+    demo.net["b2"].cmd("ip link set b2-eth0 up")
+    say("  shown up after %.1f s" % demo.await_states({"b2": "up"}))
+    demo.batch("four backends", BACKENDS)
+
+
+ACTS = [added, drained, controller_killed, cable_pulled]
 
 
 def table(batches):
     """The text of the result: per backend the connections of each batch, their sum, share and failures."""
-    names = list(BACKENDS) + sorted({n for b in batches for n in b} - set(BACKENDS))
-    total = sum(b[n][0] for b in batches for n in b)
-    rows = [["backend"] + ["batch %d" % i for i in range(1, len(batches) + 1)] + ["connections", "share", "failures"]]
+    results = [result for _, result in batches]
+    names = list(BACKENDS) + sorted({n for r in results for n in r} - set(BACKENDS))
+    total = sum(r[n][0] for r in results for n in r)
+    rows = [["backend"] + ["batch %d" % i for i in range(1, len(results) + 1)] + ["connections", "share", "failures"]]
     for name in names:
-        done = [b.get(name, (0, 0))[0] for b in batches]
-        lost = sum(b.get(name, (0, 0))[1] for b in batches)
+        done = [r.get(name, (0, 0))[0] for r in results]
+        lost = sum(r.get(name, (0, 0))[1] for r in results)
         if name or lost:
             rows.append([name or "(none)"] + [str(d) for d in done] +
                         [str(sum(done)), "%.1f%%" % (100.0 * sum(done) / max(1, total)), str(lost)])
@@ -104,43 +191,19 @@ def table(batches):
     return "\n".join("  ".join([row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]) for row in rows)
 
 
-def judge(batches):
-    """Raise Failure unless what was shown is what was promised."""
-    before, meanwhile, after = batches
-    for name in BACKENDS:
-        if not before[name][0]:
-            raise Failure("%s served nothing in the first batch" % name)
-    if meanwhile[AWAY][0]:
-        raise Failure("%s served %d connections while its cable was away" % (AWAY, meanwhile[AWAY][0]))
-    if not after[AWAY][0]:
-        raise Failure("%s served nothing after it had come back" % AWAY)
-    lost = sum(b[n][1] for b in batches for n in b)
-    if lost:
-        raise Failure("requests=%d failed=%d" % (sum(sum(c) for b in batches for c in b.values()), lost))
-
-
-def show(net, each):
+def show(demo):
     """Run the demo on a started network; return the number of requests."""
-    controller = net.controllers[0]
-    controller.await_network(net)
-    say("network up: clients c1, c2 - s1 - s2 (b1, b2), s3 (b3, b4); controller at http://%s" % controller.http)
-    declare_vip(controller)
-    up = dict.fromkeys(BACKENDS, "up")
-    await_backends(controller, up)
+    demo.controller.await_network(demo.net)
+    say("network up: clients c1, c2 - s1 - s2 (b1, b2), s3 (b3, b4); controller at http://%s" % demo.controller.http)
+    demo.declare(others("b4"))
     say("VIP web: %s:%d, backends' port %d" % (VIP, VIP_PORT, BACKEND_PORT))
-
-    batches = [batch(net, each)]
-    say("batch 1: four backends")
-    net[AWAY].cmd("ip link set %s-eth0 down" % AWAY)
-    say("%s: cable pulled, shown down after %.1f s" % (AWAY, await_backends(controller, dict(up, **{AWAY: "down"}))))
-    batches.append(batch(net, each))
-    say("batch 2: three backends")
-    net[AWAY].cmd("ip link set %s-eth0 up" % AWAY)
-    say("%s: cable back, shown up after %.1f s" % (AWAY, await_backends(controller, up)))
-    batches.append(batch(net, each))
-    say("batch 3: four backends\n\n%s\n" % table(batches))
-    judge(batches)
-    return sum(sum(c) for b in batches for c in b.values())
+    demo.hold()
+    demo.batch("three backends", others("b4"))
+    for act in ACTS:
+        say(act.__doc__)
+        act(demo)
+    say("\n%s\n" % table(demo.batches))
+    return demo.judge()
 
 
 def linger(controller):
@@ -153,11 +216,13 @@ def linger(controller):
 
 def run(program, each, stay):
     """Bring the network up, show the demo, take everything down; return the number of requests."""
-    net, servers = evenflow.network(evenflow.PaperTopo(), program=program), []
+    net, running = evenflow.network(evenflow.PaperTopo(), program=program), []
     try:
         net.start()
-        servers = start_servers(net)
-        requests = show(net, each)
+        running.append(connections.Servers([net[name] for name in BACKENDS], BACKEND_PORT))
+        demo = Demo(net, each)
+        running.append(demo)
+        requests = show(demo)
         if stay:
             linger(net.controllers[0])
         return requests
@@ -166,14 +231,14 @@ def run(program, each, stay):
         raise
     finally:
         with evenflow.undisturbed():
-            for server in servers:
-                evenflow.end(server)
+            for each_running in reversed(running):
+                each_running.stop()
             net.stop()
 
 
 def main():
     args = argparse.ArgumentParser(description="A VIP balanced over four servers by Evenflow, in Mininet.")
-    args.add_argument("--requests", type=int, default=100, help="requests of either client in each of three batches")
+    args.add_argument("--requests", type=int, default=100, help="requests of either client in each batch")
     args.add_argument("--evenflow", default=evenflow.PROGRAM, help="the program")
     args.add_argument("--stay", action=argparse.BooleanOptionalAction, default=sys.stdin.isatty() and sys.stdout.isatty(),
                       help="keep the network up at the end (default: on a terminal)")
@@ -183,7 +248,7 @@ def main():
         evenflow.signals_interrupt()
         if os.geteuid() != 0:
             raise Failure("it needs root")
-        say("demo: ok requests=%d failed=0" % run(args.evenflow, args.requests, args.stay))
+        say("demo: ok requests=%d failed=0 broken=0" % run(args.evenflow, args.requests, args.stay))
         return 0
     except KeyboardInterrupt as signalled:
         say("demo: FAILED interrupted by %s" % signalled)

@@ -217,6 +217,11 @@ class Controller(BaseController):
             self.process = subprocess.Popen(argv + self.flags, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                             preexec_fn=die_with_parent, start_new_session=True)
 
+    def kill(self):
+        """Let it die at once; start() goes on with the same data."""
+        self.process.kill()
+        self.process.wait()
+
     def stop(self, *args, **kwargs):
         end(self.process)
         self.process = None

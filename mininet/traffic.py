@@ -1,24 +1,39 @@
-"""A web server that names itself, and a client that counts who answered.
+"""A web server that names itself, and clients that tell who answered.
 
     traffic.py serve NAME PORT
     traffic.py fetch URL COUNT
+    traffic.py hold URL COUNT
 
-Each request of fetch is a new TCP connection. It prints one JSON object:
-{"answers": {NAME: N}, "failed": {NAME or "": N}, "errors": [TEXT]}; a failure
-is put to a name when a server had begun to answer.
+Each request of fetch is a new TCP connection; with COUNT 0 it goes on until
+SIGTERM. At the end it prints one JSON object: {"answers": {NAME: N},
+"failed": {NAME or "": N}, "errors": [TEXT]}; a failure is put to a name when
+a server had begun to answer.
+
+hold keeps COUNT connections open and asks on each of them, round after round,
+until it is ended. A connection is broken that fails, or on which another
+server answers than at first; it is not made anew. Each round prints one line:
+{"alive": {NAME: N}, "broken": {NAME: {KIND: N}}, "errors": [TEXT]}, with the
+name of the server at first and as kind "moved" or that of the exception.
 """
+import collections
 import http.client
 import http.server
 import json
+import signal
 import sys
+import time
 import urllib.parse
 
 BODY = b"evenflow " * 500  # several segments
+PATIENCE = 15  # seconds for an answer on a connection that is held: it may be sent again several times
+PAUSE = 0.05  # seconds between rounds
 
 
 class Page(http.server.BaseHTTPRequestHandler):
     """Answers every GET with the same body; the header Server-Name tells who."""
 
+    protocol_version = "HTTP/1.1"  # connections stay open
+    disable_nagle_algorithm = True
     name = ""
 
     def do_GET(self):
@@ -35,36 +50,98 @@ class Page(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
+    def handle_error(self, request, client_address):
+        """Nothing to tell: the client counts what fails."""
+
 
 def serve(name, port):
     Page.name = name
     Server(("", port), Page).serve_forever()
 
 
-def fetch(url, count):
+def connect(url, patience):
+    """A connection to a web server. It is not opened again by itself."""
     where = urllib.parse.urlsplit(url)
-    answers, failed, errors = {}, {}, []
-    for _ in range(count):
-        name, connection = "", http.client.HTTPConnection(where.hostname, where.port or 80, timeout=5)
+    connection = http.client.HTTPConnection(where.hostname, where.port or 80, timeout=patience)
+    connection.auto_open = False
+    connection.connect()
+    return connection
+
+
+def ask(connection, **headers):
+    """One request: yields the name of the server that begins to answer, then checks the page."""
+    connection.request("GET", "/", headers=headers)
+    answer = connection.getresponse()
+    yield answer.getheader("Server-Name", "")
+    if answer.status != 200 or answer.read() != BODY:
+        raise http.client.HTTPException("wrong answer, status %d" % answer.status)
+
+
+def fetch(url, count):
+    answers, failed, errors, ended = collections.Counter(), collections.Counter(), [], []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    done = 0
+    while not ended and (done < count or not count):
+        name, connection = "", None
         try:
-            connection.request("GET", where.path or "/", headers={"Connection": "close"})
-            answer = connection.getresponse()
-            name = answer.getheader("Server-Name", "")
-            if answer.status != 200 or answer.read() != BODY:
-                raise http.client.HTTPException("wrong answer, status %d" % answer.status)
-            answers[name] = answers.get(name, 0) + 1
+            connection = connect(url, 5)
+            for name in ask(connection, Connection="close"):
+                pass
+            answers[name] += 1
         except (OSError, http.client.HTTPException) as problem:
-            failed[name] = failed.get(name, 0) + 1
+            failed[name] += 1
             errors.append("%s: %s: %s" % (name or "no answer", type(problem).__name__, problem))
         finally:
-            connection.close()
+            done += 1
+            if connection:
+                connection.close()
     return {"answers": answers, "failed": failed, "errors": errors}
 
 
-if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[1] == "serve":
-        serve(sys.argv[2], int(sys.argv[3]))
-    elif len(sys.argv) == 4 and sys.argv[1] == "fetch":
-        json.dump(fetch(sys.argv[2], int(sys.argv[3])), sys.stdout)
-    else:
+class Held:
+    """A connection that stays open, its server, and why it is broken if it is."""
+
+    def __init__(self, url):
+        self.connection, self.server, self.kind, self.error = None, "", "", ""
+        try:
+            self.connection = connect(url, PATIENCE)
+        except OSError as problem:
+            self.kind, self.error = type(problem).__name__, "connect: %s" % problem
+        self.ask()
+
+    def ask(self):
+        if self.kind:
+            return
+        try:
+            for name in ask(self.connection):
+                self.server = self.server or name
+                if name != self.server:
+                    self.kind, self.error = "moved", "%s answers for %s" % (name, self.server)
+        except (OSError, http.client.HTTPException) as problem:
+            self.kind, self.error = type(problem).__name__, "%s: %s: %s" % (self.server or "no answer", type(problem).__name__, problem)
+
+
+def hold(url, count):
+    all_held = [Held(url) for _ in range(count)]
+    while True:
+        alive, broken = collections.Counter(), collections.defaultdict(collections.Counter)
+        for held in all_held:
+            held.ask()
+            if held.kind:
+                broken[held.server][held.kind] += 1
+            else:
+                alive[held.server] += 1
+        errors = [held.error for held in all_held if held.kind]
+        print(json.dumps({"alive": alive, "broken": broken, "errors": errors[:10]}), flush=True)
+        time.sleep(PAUSE)
+
+
+def main(args):
+    commands = {"serve": serve, "fetch": lambda url, count: json.dump(fetch(url, count), sys.stdout), "hold": hold}
+    if len(args) != 3 or args[0] not in commands or not args[2].isdigit():
         sys.exit(__doc__)
+    commands[args[0]](args[1], int(args[2]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
