@@ -34,6 +34,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		c.mu.Lock()
 		c.addrs = append(c.addrs, l.Addr())
 		c.mu.Unlock()
+		c.cfg.Log.WithField("address", l.Addr().String()).Info("OpenFlow server listens")
 	}
 	close(c.listening)
 

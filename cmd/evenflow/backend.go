@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,8 @@ func (b *backendWriter) command(use, short, done, method string, body func(cmd *
 		if _, err := b.w.send(cmd.Context(), c, method, path, send); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(b.t.out, "backend %s of vip %s %s\n", args[1], args[0], b.w.did(done))
+		name, _, _ := strings.Cut(args[1], "=")
+		_, err = fmt.Fprintf(b.t.out, "backend %s of vip %s %s\n", name, args[0], b.w.did(done))
 		return err
 	}}
 }
@@ -53,14 +55,34 @@ func (b *backendWriter) add() *cobra.Command {
 	var address, admin string
 	var port uint16
 	var weight int
-	cmd := b.command("add", "Add a backend", "added", http.MethodPost, func(_ *cobra.Command, name string) (any, error) {
-		return vip.BackendSpec{Name: name, Address: address, Port: port, Weight: &weight, Admin: vip.Admin(admin)}, nil
+	cmd := b.command("add", "Add a backend", "added", http.MethodPost, func(cmd *cobra.Command, name string) (any, error) {
+		spec := vip.BackendSpec{Name: name, Address: address, Port: port}
+		if strings.Contains(name, "=") {
+			for _, flag := range []string{"address", "port"} {
+				if cmd.Flags().Changed(flag) {
+					return nil, fmt.Errorf("--%s: %s says it already", flag, name)
+				}
+			}
+			var err error
+			if spec, err = parseBackend(name); err != nil {
+				return nil, err
+			}
+		} else if address == "" {
+			return nil, fmt.Errorf("no address of backend %s: want --address ADDRESS, or %s=ADDRESS[:PORT]", name, name)
+		}
+		if spec.Weight == nil || cmd.Flags().Changed("weight") {
+			spec.Weight = &weight
+		}
+		spec.Admin = vip.Admin(admin)
+		return spec, nil
 	})
+	cmd.Use = "add VIP NAME=ADDRESS[:PORT]"
+	cmd.Long = "Add a backend: as NAME=ADDRESS[:PORT], or as NAME with --address and --port."
+	cmd.Example = "  evenflow backend add web b3=10.0.0.3:8080 --weight 2"
 	cmd.Flags().StringVar(&address, "address", "", "its address")
 	cmd.Flags().Uint16Var(&port, "port", 0, "its port (default: the VIP's)")
 	cmd.Flags().IntVar(&weight, "weight", vip.DefaultWeight, "share of new connections, 0 to 255")
 	cmd.Flags().StringVar(&admin, "admin", string(vip.Enabled), "enabled, draining or disabled")
-	must(cmd.MarkFlagRequired("address"))
 	return cmd
 }
 

@@ -2,8 +2,12 @@ package main
 
 import (
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/evenflow/evenflow/flows"
 )
 
 func getCommand(t *terminal) *cobra.Command {
@@ -14,8 +18,8 @@ func getCommand(t *terminal) *cobra.Command {
 		g.command("vip", "NAME", "A VIP with its backends", "/vips/%", t.vipText),
 		g.command("connections", "VIP", "The live connections of a VIP", "/vips/%/connections", list(t.connectionRows)),
 		g.command("switches", "", "All switches", "/switches", list(t.switchRows)),
-		g.command("ports", "DPID", "The ports of a switch", "/switches/%/ports", list(portRows)),
-		g.command("flows", "DPID", "The rules that a switch holds now, in the syntax of ovs-ofctl", "/switches/%/flows", flowLines),
+		g.command("ports", dpidArg, "The ports of a switch", "/switches/%/ports", list(portRows)),
+		g.command("flows", dpidArg, "The rules that a switch holds now, in the syntax of ovs-ofctl", "/switches/%/flows", flowLines),
 		g.command("hosts", "", "Hosts, as heard by ARP", "/hosts", list(hostRows)),
 		g.command("links", "", "Links between switches", "/links", list(linkRows)),
 		g.events(),
@@ -44,9 +48,22 @@ func (g *getter) command(name, arg, short, path string, asTable func([]byte) (st
 		if err != nil {
 			return err
 		}
+		if arg == dpidArg {
+			args[0] = wholeDPID(args[0])
+		}
 		return g.out.show(cmd.Context(), g.t, c, fill(path, args...), asTable)
 	}
 	return cmd
+}
+
+const dpidArg = "DPID"
+
+// wholeDPID is a dpid's 16 digits, of a short form such as 1 or 0x1a; what is none stays, for the server to refuse.
+func wholeDPID(text string) string {
+	if d, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64); err == nil {
+		return flows.DPID(d).String()
+	}
+	return text
 }
 
 // fill puts arguments in the places of % in a path.

@@ -93,12 +93,12 @@ DPID              STATE  SINCE  OPENFLOW  ADDRESS          RULES  PACKET-INS  DR
 0000000000000001  ready  90m    1.5       127.0.0.1:40000  42     1000        3        -
 0000000000000002  away   60s    -         -                0      0           0        echo timed out?[31m; no Nicira extensions
 `},
-		{"get ports 0000000000000001", `
+		{"get ports 1", `
 PORT  NAME     KIND  STATE  RX         TX           RX-PACKETS  TX-PACKETS  ERRORS
 1     s1-eth1  edge  up     0 bit/s    1.23 Mbit/s  10          20          0
 2     s1?eth2  link  down   999 bit/s  5 Gbit/s     0           0           0
 `},
-		{"get flows 0000000000000001", `
+		{"get flows 0x1", `
 PACKETS  RULE
 5        table=0, priority=1 actions=drop
 `},

@@ -149,22 +149,55 @@ func (s *status) switchLines(t *terminal, b *strings.Builder, bad func(string, .
 
 func (s *status) vipLines(b *strings.Builder, bad func(string, ...any)) {
 	up := 0
+	var vips, backends troubles
 	for _, v := range s.vips {
 		if v.Status.Phase == vip.PhaseUp {
 			up++
-		}
-	}
-	fmt.Fprintf(b, "vips        %d up, %d declared\n", up, len(s.vips))
-	for _, v := range s.vips {
-		if v.Status.Phase != vip.PhaseUp {
-			bad("%s %s: %s", v.Name, v.Status.Phase, v.Status.Reason)
+		} else {
+			vips.add(v.Name, string(v.Status.Phase), v.Status.Reason)
 		}
 		for _, x := range v.Status.Backends {
 			if x.State == vip.StateDown || x.State == vip.StateUnknown {
-				b.WriteString("  - " + printable(fmt.Sprintf("%s/%s %s: %s", v.Name, x.Name, x.State, x.Reason), false) + "\n")
+				backends.add(v.Name+"/"+x.Name, string(x.State), x.Reason)
 			}
 		}
 	}
+	fmt.Fprintf(b, "vips        %d up, %d declared\n", up, len(s.vips))
+	for _, x := range vips {
+		bad("%s", x)
+	}
+	for _, x := range backends {
+		b.WriteString("  - " + printable(x.String(), false) + "\n")
+	}
+}
+
+// troubles are states that are not well, each once, with all those in it.
+type troubles []*trouble
+
+type trouble struct {
+	names         []string
+	state, reason string
+}
+
+func (t *troubles) add(name, state, reason string) {
+	for _, x := range *t {
+		if x.state == state && x.reason == reason {
+			x.names = append(x.names, name)
+			return
+		}
+	}
+	*t = append(*t, &trouble{[]string{name}, state, reason})
+}
+
+// maxNamed is how many a line names; the rest is counted.
+const maxNamed = 5
+
+func (t *trouble) String() string {
+	names := strings.Join(t.names[:min(len(t.names), maxNamed)], ", ")
+	if more := len(t.names) - maxNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s %s: %s", names, t.state, t.reason)
 }
 
 // dropLines are the packets dropped on purpose, by switch and reason.

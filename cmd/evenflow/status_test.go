@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -32,14 +33,34 @@ links       1
 hosts       1 live, 1 silent
 vips        0 up, 2 declared
   ! web degraded: 1 of 2 backends up: 1 down
-  - web/b2 down: port 3 of switch 0000000000000002 is down
   ! dns down: no backends
+  - web/b2 down: port 3 of switch 0000000000000002 is down
 dropped     7 packets
   - 0000000000000001 VIP source at an edge: 5
   - 0000000000000002 VIP source at an edge: 2
 
 4 problems
 `, ""}.check(t, command(t, f.URL, "", "status"))
+}
+
+// One cause is one line, whatever it befalls.
+func TestStatusOneLinePerCause(t *testing.T) {
+	f := newFakeAPI(t, reads())
+	var items []string
+	for i := range 7 {
+		items = append(items, fmt.Sprintf(`{"name":"v%d","status":{"phase":"down","reason":"no switch","backends":[{"name":"b","state":"unknown","reason":"not heard"}]}}`, i))
+	}
+	items = append(items, `{"name":"web","status":{"phase":"pending","reason":"no switch"}}`)
+	f.answers["GET /api/v1/vips"] = answer{body: `{"items":[` + strings.Join(items, ",") + `]}`}
+	const want = `
+vips        0 up, 8 declared
+  ! v0, v1, v2, v3, v4 and 2 more down: no switch
+  ! web pending: no switch
+  - v0/b, v1/b, v2/b, v3/b, v4/b and 2 more unknown: not heard
+`
+	if got := command(t, f.URL, "", "status"); !strings.Contains(got.out, want) {
+		t.Errorf("got %s\nwant%s", got.out, want)
+	}
 }
 
 // Each of these alone must turn the exit code.

@@ -88,7 +88,7 @@ func vipDelete(t *terminal, con *connection, w *write) *cobra.Command {
 // parseBackend reads NAME=ADDRESS[:PORT][,weight=N].
 func parseBackend(text string) (vip.BackendSpec, error) {
 	wrong := func() (vip.BackendSpec, error) {
-		return vip.BackendSpec{}, fmt.Errorf("--backend %q: want NAME=ADDRESS[:PORT][,weight=N], such as b1=10.0.0.1:8080,weight=3 or b1=[fd00::1]:8080", text)
+		return vip.BackendSpec{}, fmt.Errorf("backend %q: want NAME=ADDRESS[:PORT][,weight=N], such as b1=10.0.0.1:8080,weight=3 or b1=[fd00::1]:8080", text)
 	}
 	name, rest, ok := strings.Cut(text, "=")
 	endpoint, options, weighted := strings.Cut(rest, ",")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,10 +19,29 @@ type write struct {
 
 func newWrite(cmd *cobra.Command) *write {
 	w := &write{}
-	cmd.PersistentFlags().DurationVar(&w.wait, "wait", 0, "wait so long for every connected switch to confirm; else fail (the change stands)")
+	cmd.PersistentFlags().Var((*seconds)(&w.wait), "wait", "wait so long for every connected switch to confirm; else fail (the change stands)")
 	cmd.PersistentFlags().BoolVar(&w.force, "force", false, "change also a VIP that the server's configuration file declares")
 	cmd.PersistentFlags().BoolVar(&w.dryRun, "dry-run", false, "check, and change nothing")
 	return w
+}
+
+// seconds is a flag's value: a duration such as 30s, or a plain number of seconds.
+type seconds time.Duration
+
+func (s *seconds) String() string { return time.Duration(*s).String() }
+func (s *seconds) Type() string   { return "duration" }
+
+func (s *seconds) Set(text string) error {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		*s = seconds(time.Duration(n) * time.Second)
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New(`want a time such as "30s" or "2m"`)
+	}
+	*s = seconds(d)
+	return nil
 }
 
 const (

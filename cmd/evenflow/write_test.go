@@ -30,6 +30,8 @@ func TestWrites(t *testing.T) {
 		{"vip delete web --force --wait 1s", "vip web deleted", "DELETE /api/v1/vips/web?force=true&wait=1s"},
 		{"backend add web b1 --address 10.0.0.1 --port 8080 --weight 0", "backend b1 of vip web added",
 			"POST /api/v1/vips/web/backends" + json + `{"name":"b1","address":"10.0.0.1","port":8080,"weight":0,"admin":"enabled"}`},
+		{"backend add web b1=10.0.0.1:8080,weight=2 --wait 3", "backend b1 of vip web added",
+			"POST /api/v1/vips/web/backends?wait=3s" + json + `{"name":"b1","address":"10.0.0.1","port":8080,"weight":2,"admin":"enabled"}`},
 		{"backend set web b1 --weight 0", "backend b1 of vip web changed", "PATCH /api/v1/vips/web/backends/b1" + patch + `{"weight":0}`},
 		{"backend set web b1 --port 0 --admin disabled --address 10.0.0.2", "backend b1 of vip web changed",
 			"PATCH /api/v1/vips/web/backends/b1" + patch + `{"address":"10.0.0.2","admin":"disabled","port":0}`},
