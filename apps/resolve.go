@@ -2,21 +2,27 @@ package apps
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/topo"
 )
 
-// ResolveBackends are a VIP's backends, in its order, with their state on a topology. It is a pure function. What the
-// operator has disabled is disabled whatever its host does; a host that is gone is down also while it drains.
-func ResolveBackends(v *vip.VIP, snap *topo.Snapshot) []Backend {
+// ResolveBackends are a VIP's backends, in its order, with their state on a topology at a time. It is a pure function. What the
+// operator has disabled is disabled whatever its host does, and so is a drain over whose time has passed; a host that is gone is
+// down also while it drains.
+func ResolveBackends(v *vip.VIP, snap *topo.Snapshot, now time.Time) []Backend {
 	out := make([]Backend, len(v.Backends))
 	for i := range v.Backends {
 		b := Backend{Backend: &v.Backends[i]}
 		if h, ok := snap.HostAt(b.Address); ok {
 			b.Host = h
 		}
-		b.State, b.Reason = stateOf(&b, snap)
+		if d := v.Drain(b.Backend); d != nil && !now.Before(d.Ends) {
+			b.State, b.Reason = vip.StateDrained, vip.DrainOver(v.Spec.DrainTimeout)
+		} else {
+			b.State, b.Reason = stateOf(&b, snap)
+		}
 		out[i] = b
 	}
 	return out

@@ -48,6 +48,7 @@ func TestResolveBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Unix(1000, 0)
+	x.BeginDrains(nil, start)
 	down := topo.Port{No: 1, Name: "p1", MAC: flows.MAC{2, 0, 0, 0, 1, 1}}
 	tests := []struct {
 		name string
@@ -80,7 +81,7 @@ off disabled: disabled by the operator`},
 			n := network(start)
 			tt.do(n)
 			var lines []string
-			for i, b := range ResolveBackends(x, n.Snapshot()) {
+			for i, b := range ResolveBackends(x, n.Snapshot(), start) {
 				if b.Backend != &x.Backends[i] || (b.Host == nil) != (b.Name == "b4") {
 					t.Errorf("%s: backend %p, host %v", b.Name, b.Backend, b.Host)
 				}
@@ -103,7 +104,35 @@ func TestResolveBackendsWithoutTopology(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := ResolveBackends(x, &topo.Snapshot{}); len(b) != 1 || b[0].State != vip.StateUnknown {
+	if b := ResolveBackends(x, &topo.Snapshot{}, time.Time{}); len(b) != 1 || b[0].State != vip.StateUnknown {
 		t.Errorf("got %+v", b)
+	}
+}
+
+// A drain is over when its time has passed, whatever the host does; what the operator has disabled stays disabled.
+func TestResolveBackendsAfterDrain(t *testing.T) {
+	zero := 0
+	x, err := vip.Create(1, vip.Spec{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", DrainTimeout: vip.Duration(time.Minute),
+		Backends: []vip.BackendSpec{
+			{Name: "b1", Address: "10.0.0.1", Admin: vip.Draining},
+			{Name: "b2", Address: "10.0.0.2", Weight: &zero},
+			{Name: "b3", Address: "10.0.0.3", Weight: &zero, Admin: vip.Disabled},
+			{Name: "b4", Address: "10.0.0.4", Admin: vip.Draining}}}, vip.OriginAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Unix(1000, 0)
+	x.BeginDrains(nil, start)
+	for after, want := range map[time.Duration]string{
+		time.Minute - 1: "draining draining disabled unknown",
+		time.Minute:     "drained drained disabled drained",
+	} {
+		var got []string
+		for _, b := range ResolveBackends(x, network(start).Snapshot(), start.Add(after)) {
+			got = append(got, string(b.State))
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("after %s: %s, want %s", after, got, want)
+		}
 	}
 }

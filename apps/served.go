@@ -68,7 +68,7 @@ type Stale interface {
 // be dead, whatever became of its state; its connections live on.
 func (v *View) Keeps(b *Backend) bool {
 	switch b.State {
-	case vip.StateDisabled:
+	case vip.StateDisabled, vip.StateDrained: // a drain that ends early, for want of connections, does not show in a view
 		return false
 	case vip.StateDown:
 		if b.Host == nil {

@@ -16,7 +16,9 @@ func (e *Engine) noteBackends(old, v *apps.View) {
 		}
 		for i := range x.Backends {
 			b := &x.Backends[i]
-			if e.status.backendIs(x.ID, b.ID, b.State, now) && old != nil { // at the start nothing has changed
+			changed := e.status.backendIs(x.ID, b.ID, b.State, now)
+			// At the start nothing has changed; and who watches phases tells of drains that have ended, most of them earlier.
+			if changed && old != nil && b.State != vip.StateDrained {
 				e.tell("backend", x.Spec.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}

@@ -74,6 +74,7 @@ type Engine struct {
 	settled  settled
 	shared   shared
 	saved    saver
+	drains   drains
 }
 
 // New loads the model from the store and computes the first view. Nothing is sent or listened to before Run.

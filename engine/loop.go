@@ -47,11 +47,13 @@ func (e *Engine) drain() {
 	}
 }
 
-// nextTurn is how long the loop may sleep: until the topology or the saver wants a turn.
+// nextTurn is how long the loop may sleep: until the topology, the saver or the end of a drain wants a turn.
 func (e *Engine) nextTurn(now time.Time) time.Duration {
 	next := e.topo.Next()
-	if due := e.saved.due(); !due.IsZero() && (next.IsZero() || due.Before(next)) {
-		next = due
+	for _, due := range []time.Time{e.saved.due(), e.drains.due} {
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
 	}
 	if next.IsZero() {
 		return time.Minute
@@ -77,6 +79,9 @@ func (e *Engine) settle() {
 	}
 	e.noteCounts()
 	e.saveIfDue()
+	if due := e.drains.due; !due.IsZero() && !e.cfg.Now().Before(due) {
+		e.settled.stale = true
+	}
 	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale {
 		return
 	}

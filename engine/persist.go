@@ -56,6 +56,7 @@ func (e *Engine) load() error {
 		return tx.List(store.BucketVIPs, func(_ string, b []byte) error {
 			x, err := vip.Decode(b)
 			if err == nil {
+				x.BeginDrains(x, e.cfg.Now()) // an earlier version did not store it
 				e.model.put(x)
 			}
 			return err

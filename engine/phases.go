@@ -15,8 +15,8 @@ const (
 
 // phases are what has been told of VIPs and backends.
 type phases struct {
-	vips     map[string]phase
-	draining map[string]bool // "vip/backend"
+	vips    map[string]phase
+	drained map[string]bool // "vip/backend": whether it has
 }
 
 type phase struct {
@@ -26,7 +26,7 @@ type phase struct {
 
 // watchPhases tells of VIPs that change between up, degraded and down, and of backends that have drained, until ctx ends.
 func (e *Engine) watchPhases(ctx context.Context) error {
-	p := phases{vips: map[string]phase{}, draining: map[string]bool{}}
+	p := phases{vips: map[string]phase{}, drained: map[string]bool{}}
 	for {
 		e.status.mu.Lock()
 		changed := e.status.changed
@@ -50,7 +50,7 @@ func (e *Engine) tellPhases(p *phases) {
 	now, all := e.cfg.Now(), e.VIPs()
 	e.courses.note(now, e.ctl.Switches(), all)
 	there := make(map[string]phase, len(all))
-	draining := make(map[string]bool)
+	drained := make(map[string]bool)
 	for i := range all {
 		r := &all[i]
 		next := p.vips[r.Name].next(now, r.Status.Phase)
@@ -60,15 +60,13 @@ func (e *Engine) tellPhases(p *phases) {
 		}
 		for _, b := range r.Status.Backends {
 			name := r.Name + "/" + b.Name
-			switch {
-			case b.State == vip.StateDraining:
-				draining[name] = true
-			case b.State == vip.StateDrained && p.draining[name]:
+			drained[name] = b.State == vip.StateDrained
+			if before, known := p.drained[name]; drained[name] && known && !before {
 				e.tell("backend", name, withReason(string(b.State), b.Reason))
 			}
 		}
 	}
-	p.vips, p.draining = there, draining
+	p.vips, p.drained = there, drained
 }
 
 // next is what is to be told of a VIP that is now in phase f. A short wait for switches is nothing to tell.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -95,7 +94,7 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 	}
 	states := make([]vip.State, len(x.Backends))
 	r.Status.Backends = make([]vip.BackendStatus, len(x.Backends))
-	weight := 0
+	weight, now := 0, e.cfg.Now()
 	for i := range x.Backends {
 		if b := &x.Backends[i]; b.State == vip.StateUp {
 			weight += b.Weight
@@ -107,20 +106,13 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 		if h := e.connectionsOf(x.Spec.Mode); h != nil {
 			live, total := h.Connections(x.ID, b.ID)
 			s.Connections, s.NewConnections = &live, total
-			if b.State == vip.StateDraining {
-				s.State, s.Reason = vip.Drained(live, e.cfg.Now().Sub(s.Since), time.Duration(x.Spec.DrainTimeout))
-			}
 		} else if b.Endpoint != 0 {
-			made, heard := e.tally.of(b.Endpoint)
-			s.NewConnections = made
-			if b.State == vip.StateDraining {
-				now := e.cfg.Now()
-				if heard.Before(s.Since) {
-					heard = s.Since
-				}
-				s.State, s.Reason = vip.DrainedUnseen(now.Sub(heard), now.Sub(s.Since), time.Duration(x.Spec.DrainTimeout))
-			}
+			s.NewConnections, _ = e.tally.of(b.Endpoint)
 		}
+		if b.State == vip.StateDraining {
+			s.State, s.Reason = e.drainOf(x, b, now)
+		}
+		s.Drain = x.Drain(b.Backend)
 		if b.State == vip.StateUp && weight > 0 {
 			s.Share = float64(b.Weight) / float64(weight)
 		}

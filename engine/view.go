@@ -23,17 +23,22 @@ type settled struct {
 func (e *Engine) newView() *apps.View {
 	snap := e.topo.Snapshot()
 	old := e.view.Load()
+	now := e.cfg.Now()
 	vips := make([]*apps.VIP, 0, len(e.model.vips))
 	for _, id := range slices.Sorted(maps.Keys(e.model.vips)) {
 		x := e.model.vips[id]
-		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap)}
+		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, now)}
 		e.model.number(next)
-		if old != nil {
-			if prev := old.VIP(id); prev != nil && prev.VIP == x && slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
-				next = prev
-			}
-		}
 		vips = append(vips, next)
+	}
+	e.followDrains(old, vips)
+	for i, next := range vips {
+		if old == nil {
+			break
+		}
+		if prev := old.VIP(next.ID); prev != nil && prev.VIP == next.VIP && slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
+			vips[i] = prev
+		}
 	}
 	switches := make(map[flows.DPID]apps.SwitchInfo, len(e.switches))
 	for d, s := range e.switches {

@@ -25,6 +25,7 @@ func (e *Engine) createVIP(spec vip.Spec, opt apps.WriteOptions) (vip.Read, erro
 		if err != nil {
 			return nil, err
 		}
+		x.BeginDrains(nil, e.cfg.Now())
 		return x, e.fits(x)
 	}
 	if opt.DryRun {
@@ -46,7 +47,7 @@ func (e *Engine) createVIP(spec vip.Spec, opt apps.WriteOptions) (vip.Read, erro
 
 // preview is how a VIP would read that is not written.
 func (e *Engine) preview(x *vip.VIP) vip.Read {
-	return e.readVIP(&apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot())})
+	return e.readVIP(&apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot(), e.cfg.Now())})
 }
 
 // UpdateVIP applies mutate to a copy of the VIP's spec; it runs in the loop, so no other write comes between. A spec that
@@ -74,6 +75,7 @@ func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.
 	if x == old {
 		return e.settledRead(old), nil
 	}
+	x.BeginDrains(old, e.cfg.Now())
 	if err := e.fits(x); err != nil {
 		return vip.Read{}, err
 	}

@@ -23,7 +23,7 @@ func TestEndsOfBackends(t *testing.T) {
 		{"disabled", newVIP(3, state(1, vip.StateDisabled)), true},
 		{"down", newVIP(3, state(1, vip.StateDown)), true},
 		{"draining", newVIP(3, state(1, vip.StateDraining)), false},
-		{"drained", newVIP(3, state(1, vip.StateDrained)), false},
+		{"drained", newVIP(3, state(1, vip.StateDrained)), true}, // its time has passed
 		{"unknown", newVIP(3, state(1, vip.StateUnknown)), false},
 		{"of another weight", newVIP(3, func(x *apps.VIP) { x.Backends[0].Weight = 9 }), false},
 		{"beside another", newVIP(3, without(2)), false},

@@ -3,6 +3,7 @@ package vip
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Schema is the version of what [Encode] writes.
@@ -18,6 +19,8 @@ type record struct {
 	BackendIDs []uint32 `json:"backend_ids"` // in the order of spec.backends
 	NextID     uint32   `json:"next_id"`
 	Former     []Former `json:"former,omitempty"`
+
+	DrainSince map[uint32]time.Time `json:"drain_since,omitempty"` // by backend id
 }
 
 // Encode is the VIP as JSON for the store; the same VIP gives the same bytes.
@@ -25,7 +28,14 @@ func Encode(v *VIP) ([]byte, error) {
 	r := record{Schema: Schema, ID: v.ID, Version: v.Version, Origin: v.Origin, Spec: v.Spec,
 		BackendIDs: make([]uint32, len(v.Backends)), NextID: v.NextID, Former: v.Former}
 	for i := range v.Backends {
-		r.BackendIDs[i] = v.Backends[i].ID
+		b := &v.Backends[i]
+		r.BackendIDs[i] = b.ID
+		if !b.DrainSince.IsZero() {
+			if r.DrainSince == nil {
+				r.DrainSince = map[uint32]time.Time{}
+			}
+			r.DrainSince[b.ID] = b.DrainSince
+		}
 	}
 	return json.Marshal(r)
 }
@@ -50,7 +60,7 @@ func Decode(b []byte) (*VIP, error) {
 		if id == 0 || id >= r.NextID {
 			return nil, fmt.Errorf("stored vip %d %q: backend %q: id %d was never given", r.ID, r.Spec.Name, v.Backends[i].Name, id)
 		}
-		v.Backends[i].ID = id
+		v.Backends[i].ID, v.Backends[i].DrainSince = id, r.DrainSince[id]
 	}
 	return v, nil
 }

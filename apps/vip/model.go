@@ -25,7 +25,7 @@ const (
 )
 
 // VIP is a declared VIP with its ids: what is stored. It is immutable once in a view; a change makes a new one.
-// All but ids, Version and Origin follows from Spec.
+// All but ids, Version, Origin and the times of drains follows from Spec.
 type VIP struct {
 	ID       ID
 	Version  uint64 // from 1, raised by each change
@@ -47,6 +47,8 @@ type Backend struct {
 	Port    uint16 // 0: the VIP's
 	Weight  int    // 0 to 255
 	Admin   Admin
+
+	DrainSince time.Time // when it began to drain; zero: it does not
 }
 
 // Former remembers the id of a backend that has left.

@@ -3,7 +3,6 @@ package vip
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // PhaseOf is a VIP's health from the states of its backends. applied says whether every connected switch, and at least one,
@@ -36,31 +35,4 @@ func tally(counts map[State]int) string {
 		}
 	}
 	return strings.Join(out, ", ")
-}
-
-// quiet is how long no packet may have come from a draining backend's clients for it to count as drained, where connections
-// cannot be counted.
-const quiet = 5 * time.Minute
-
-// DrainedUnseen is Drained where connections are not counted: unseen is how long no packet of any has been.
-func DrainedUnseen(unseen, ago, timeout time.Duration) (State, string) {
-	switch {
-	case unseen >= quiet:
-		return StateDrained, fmt.Sprintf("no packet of its connections for %s", quiet)
-	case ago >= timeout:
-		return StateDrained, fmt.Sprintf("drain_timeout of %s has passed; connections may be left", timeout)
-	}
-	return StateDraining, "its connections live on"
-}
-
-// Drained refines StateDraining where connections are counted exactly: live are left, and draining began this long ago. It
-// is over when none is left, or when timeout has passed; then the reason says that some were.
-func Drained(live int64, ago, timeout time.Duration) (State, string) {
-	switch {
-	case live <= 0:
-		return StateDrained, "no connections are left"
-	case ago >= timeout:
-		return StateDrained, fmt.Sprintf("drain_timeout of %s has passed with connections left: %d", timeout, live)
-	}
-	return StateDraining, fmt.Sprintf("connections left: %d", live)
 }

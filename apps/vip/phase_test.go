@@ -3,7 +3,6 @@ package vip
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestPhaseOf(t *testing.T) {
@@ -30,24 +29,6 @@ func TestPhaseOf(t *testing.T) {
 		}
 		if phase, reason := PhaseOf(states, tt.applied); phase != tt.want || reason != tt.reason {
 			t.Errorf("%q, %v: %s %q, want %s %q", tt.states, tt.applied, phase, reason, tt.want, tt.reason)
-		}
-	}
-}
-
-func TestDrained(t *testing.T) {
-	tests := []struct {
-		live   int64
-		ago    time.Duration
-		want   State
-		reason string
-	}{
-		{3, time.Minute, StateDraining, "connections left: 3"},
-		{0, 0, StateDrained, "no connections are left"},
-		{3, 5 * time.Minute, StateDrained, "drain_timeout of 5m0s has passed with connections left: 3"},
-	}
-	for _, tt := range tests {
-		if s, reason := Drained(tt.live, tt.ago, 5*time.Minute); s != tt.want || reason != tt.reason {
-			t.Errorf("%d after %s: %s %q, want %s %q", tt.live, tt.ago, s, reason, tt.want, tt.reason)
 		}
 	}
 }

@@ -54,6 +54,7 @@ type BackendStatus struct {
 	Connections    *int64    `json:"connections"`
 	NewConnections int64     `json:"new_connections"`
 	Share          float64   `json:"share"`
+	Drain          *Drain    `json:"drain,omitempty"` // while it drains or has drained
 }
 
 // Read is a VIP as the API answers it.

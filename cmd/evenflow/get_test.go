@@ -22,7 +22,8 @@ const webRead = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"8
 	{"dpid":"0000000000000001","version":7,"error":""},{"dpid":"0000000000000002","version":6,"error":"table full"}],"backends":[
 	{"name":"b1","state":"up","reason":"","since":"2026-05-01T11:00:00Z","connections":12,"new_connections":340,"share":1},
 	{"name":"b2","state":"down","reason":"port 3 of switch 0000000000000002 is down","since":"2026-05-01T11:59:18Z","connections":3,"new_connections":9,"share":0},
-	{"name":"b3","state":"draining","reason":"weight 0","since":"2026-04-28T12:00:00Z","connections":null,"new_connections":2,"share":0}]}}`
+	{"name":"b3","state":"draining","reason":"weight 0","since":"2026-04-28T12:00:00Z","connections":null,"new_connections":2,"share":0,
+	"drain":{"since":"2026-05-01T11:56:00Z","ends":"2026-05-01T12:01:00Z"}}]}}`
 
 const dnsRead = `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"53-54","mode":"nat","scheduler":"source-hash","idle_timeout":"1m0s",
 	"backends":[],"version":1,"origin":"file","status":{"phase":"down","reason":"no backends","applied":[],"backends":[]}}`
@@ -73,7 +74,7 @@ idle timeout  1h0m0s
 BACKEND  ADDRESS        WEIGHT  ADMIN     STATE     SINCE  CONNECTIONS  NEW  SHARE   REASON
 b1       10.0.0.1:8080  1       enabled   up        60m    12           340  100.0%  -
 b2       10.0.0.2       3       enabled   down      42s    3            9    0.0%    port 3 of switch 0000000000000002 is down
-b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0
+b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0; ended in 1m0s
 
 SWITCH            CONFIRMED  ERROR
 0000000000000002  6          table full

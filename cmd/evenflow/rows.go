@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -81,7 +82,7 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 			connections = fmt.Sprint(*s.Connections)
 		}
 		backends.add(b.Name, address, weight, b.Admin, s.State, t.since(s.Since), connections, s.NewConnections,
-			fmt.Sprintf("%.1f%%", 100*s.Share), s.Reason)
+			fmt.Sprintf("%.1f%%", 100*s.Share), t.reason(s))
 	}
 	out.WriteString("\n" + backends.String())
 
@@ -95,6 +96,15 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 		out.WriteString("\n" + behind.String())
 	}
 	return out.String(), nil
+}
+
+// reason is a backend's, with the time that a drain still has.
+func (t *terminal) reason(s vip.BackendStatus) string {
+	if s.State != vip.StateDraining || s.Drain == nil {
+		return s.Reason
+	}
+	left := max(s.Drain.Ends.Sub(t.now()), 0).Round(time.Second)
+	return fmt.Sprintf("%s; ended in %s", s.Reason, left)
 }
 
 func (t *terminal) connectionRows(connections []apps.Connection) *table {

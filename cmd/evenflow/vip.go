@@ -36,7 +36,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.StringVar(&mode, "mode", "", "who chooses a backend (default: the server's)")
 	f.StringVar(&spec.Scheduler, "scheduler", "", strings.Join(vip.Schedulers(), ", "))
 	f.DurationVar(&idle, "idle-timeout", 0, "after which a silent connection is over (default: 1h for tcp, 1m for udp)")
-	f.DurationVar(&drain, "drain-timeout", 0, "after which a draining backend counts as drained (default: 5m)")
+	f.DurationVar(&drain, "drain-timeout", 0, "after which the connections of a draining backend are ended (default: 5m)")
 	f.StringArrayVar(&backends, "backend", nil, "NAME=ADDRESS[:PORT][,weight=N]; may repeat")
 	for _, name := range []string{"address", "port"} {
 		must(cmd.MarkFlagRequired(name))

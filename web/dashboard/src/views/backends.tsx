@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, ask, message, type BackendSpec, type BackendStatus, type VIP } from "../api";
-import { count, percent, perSecond } from "../format";
+import { count, percent, perSecond, time } from "../format";
 import { backendConnections, ticks } from "../live";
 import type { Question } from "../ui/dialog";
 import { Ago } from "../ui/parts";
@@ -120,6 +120,7 @@ function Row({
             </span>
           )}
           {st?.reason && <span class="muted small reason">{st.reason}</span>}
+          {st?.drain && state === "draining" && <span class="muted small">ended at {time(st.drain.ends)}</span>}
         </span>
       </td>
       <td data-label="Address" class="num">
