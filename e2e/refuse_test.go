@@ -168,3 +168,49 @@ func TestRefusalsAreMetered(t *testing.T) {
 	}
 	t.Logf("%d of %d SYNs in %.1f s were answered, %d came to the rule", n, flood, took, arrived)
 }
+
+// A VIP that rejects by dropping is silent to all that cannot have a connection, at its closed ports too, and tells those who had
+// one. VIPs of other addresses answer as ever.
+func TestRejectByDropping(t *testing.T) {
+	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := line(t, 1, "")
+			client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2)
+			serve(8080, backend)
+			w.start()
+			w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode, Reject: vip.RejectDrop}, 8080, backend)
+			w.declare(vip.Spec{Name: "aloud", Address: "10.0.0.101", Protocol: vip.TCP, Port: "80", Mode: mode})
+			c := w.dial(client, "tcp", "", address+":80")
+			w.who(c)
+			answers, out := w.tap(client, func(g gopacket.Packet) bool {
+				r := tcpOf(g)
+				return r != nil && r.RST && r.DstPort >= 7000 && r.DstPort <= 7100
+			}), client.Frames()
+			begin := func(to string, port, from uint16) {
+				t.Helper()
+				s := segment{hostMAC(t, client), vipMAC, client.IP(), to, from, port, "S", 1, 0, ""}
+				if err := out.Send(s.frame(t)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.change(http.MethodPatch, "web/backends/b1", map[string]any{"admin": "disabled"})
+			(&pool{network: w}).reset("disabled", []*conn{c}) // and the switch's cache has followed
+			for i := range uint16(10) {
+				begin(address, 80, 7000+i)
+				begin(address, 81, 7000+i)
+			}
+			begin("10.0.0.101", 80, 7100) // refused after all that was before it
+			w.Eventually(patience, func() error {
+				if len(answers.packets()) == 0 {
+					return errors.New("the other VIP does not answer")
+				}
+				return nil
+			})
+			for _, g := range answers.packets() {
+				if from := g.NetworkLayer().NetworkFlow().Src().String(); from != "10.0.0.101" {
+					t.Errorf("an answer from %s", from)
+				}
+			}
+		})
+	}
+}

@@ -41,6 +41,7 @@ type (
 	protocolType  struct{}
 	modeType      struct{}
 	adminType     struct{}
+	rejectType    struct{}
 	originType    struct{}
 	phaseType     struct{}
 	stateType     struct{}
@@ -85,6 +86,10 @@ func (modeType) Schema(huma.Registry) *huma.Schema {
 
 func (adminType) Schema(huma.Registry) *huma.Schema {
 	return enum("What the operator wants of a backend", vip.Enabled, vip.Draining, vip.Disabled)
+}
+
+func (rejectType) Schema(huma.Registry) *huma.Schema {
+	return enum("What clients are told of connections that cannot be had; default "+string(vip.RejectAnswer), vip.RejectAnswer, vip.RejectDrop)
 }
 
 func (originType) Schema(huma.Registry) *huma.Schema {
@@ -146,6 +151,7 @@ func newSchemas() huma.Registry {
 		{reflect.TypeFor[vip.Protocol](), reflect.TypeFor[protocolType]()},
 		{reflect.TypeFor[vip.Mode](), reflect.TypeFor[modeType]()},
 		{reflect.TypeFor[vip.Admin](), reflect.TypeFor[adminType]()},
+		{reflect.TypeFor[vip.Reject](), reflect.TypeFor[rejectType]()},
 		{reflect.TypeFor[vip.Origin](), reflect.TypeFor[originType]()},
 		{reflect.TypeFor[vip.Phase](), reflect.TypeFor[phaseType]()},
 		{reflect.TypeFor[vip.State](), reflect.TypeFor[stateType]()},

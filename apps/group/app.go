@@ -16,8 +16,9 @@ type Config struct {
 
 // App is mode group. Its methods may be called from many goroutines at a time; none blocks.
 type App struct {
-	now     func() time.Time
-	answers sync.Pool // of *[]byte
+	now      func() time.Time
+	answers  sync.Pool // of *[]byte
+	counters counters
 
 	mu     sync.Mutex
 	forgot map[flows.DPID]*allowance

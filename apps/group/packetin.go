@@ -13,7 +13,7 @@ const forgetRate = 20
 
 var backOut = []flows.Action{flows.Output{Port: flows.PortIn}}
 
-// PacketIn refuses: a new connection while no backend takes any, and a known one whose backend has gone. Of the latter
+// PacketIn refuses: a new connection while no backend takes any, if the VIP does, and a known one whose backend has gone. Of the latter
 // conntrack has translated the packet, so the answer goes out through it, and ends the connection there too.
 //
 // A client that begins anew on a port whose old connection has such a backend, and datagrams, are not to be refused, but to
@@ -23,14 +23,23 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled b
 	known := len(v.VIPsAt(f.Dst)) == 0 // and so translated
 	zone := v.Switches[in.At.DPID].Zone
 	if known && zone == 0 || f.Fragment {
+		a.counters.fragments.Add(1)
 		return true
 	}
 	begins := f.Proto == apps.ProtoUDP || f.Proto == apps.ProtoTCP && f.TCPFlags&(apps.SYN|apps.ACK) == apps.SYN
 	if known && begins {
-		if s, able := out.(apps.Forgetter); able && a.may(in.At.DPID) {
+		if s, able := out.(apps.Forgetter); !able || !a.may(in.At.DPID) {
+			a.counters.late.Add(1)
+		} else {
+			a.counters.forgot.Add(1)
 			s.Forget(apps.Forget{Zone: zone, Proto: f.Proto, Client: netip.AddrPortFrom(f.Src, f.SrcPort),
 				Backend: netip.AddrPortFrom(f.Dst, f.DstPort)})
 		}
+		return true
+	}
+	_, _, id, _ := apps.SplitCookie(in.Cookie)
+	if !known && v.Silent(id, f) {
+		a.counters.silent.Add(1)
 		return true
 	}
 	buf := a.answers.Get().(*[]byte)
@@ -41,9 +50,11 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled b
 	}
 	*buf = frame
 	if !known {
+		a.counters.refused.Add(1)
 		out.PacketOut(in.At.No, backOut, frame)
 		return true
 	}
+	a.counters.ended.Add(1)
 	actions := [...]flows.Action{flows.SetNum(apps.RegOutput, uint64(in.At.No)), unNAT(zone)}
 	out.PacketOut(flows.PortController, actions[:], frame)
 	return true

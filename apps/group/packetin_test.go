@@ -85,6 +85,22 @@ func TestPacketIn(t *testing.T) {
 	}
 }
 
+// A VIP that rejects by dropping answers nobody who begins, and ends what has been.
+func TestSilent(t *testing.T) {
+	v := viewOf(true)
+	v.VIPs[0].Spec.Reject = vip.RejectDrop
+	for flags, want := range map[uint8]int{apps.SYN: 0, apps.ACK: 1, apps.FIN | apps.ACK: 1} {
+		a, out := New(Config{}), &answers{t: t}
+		f := &apps.Frame{EthDst: apps.VIPMAC, EthSrc: flows.MAC{2, 1}, EthType: apps.EtherTypeIPv4, Src: netip.MustParseAddr("10.1.0.9"), Dst: vipAddress,
+			Proto: apps.ProtoTCP, SrcPort: 4000, DstPort: 80, TCPFlags: flags, IP: make([]byte, 28)}
+		f.IP[0] = 0x45
+		a.PacketIn(v, &apps.Punted{Cookie: apps.Cookie(apps.KindDesired, apps.ClassGroup, 1), Frame: f}, out)
+		if len(out.out) != want || a.counters.silent.Load() != uint64(1-want) || a.counters.refused.Load() != uint64(want) {
+			t.Errorf("flags %#x: %v", flags, out.out)
+		}
+	}
+}
+
 // A switch is asked to forget no more than it can bear, whoever sends.
 func TestForgetRate(t *testing.T) {
 	now := time.Unix(1e6, 0)

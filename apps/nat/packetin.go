@@ -27,11 +27,11 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled b
 	s := a.service(v, id)
 	if s == nil {
 		a.counters.closed.Add(1)
-		a.refuse(in, out)
+		a.refuse(v, id, in, out)
 		return true
 	}
 	if !a.balance(v, s, in, out) {
-		a.refuse(in, out)
+		a.refuse(v, id, in, out)
 	}
 	return true
 }
@@ -177,8 +177,11 @@ func (a *App) refused(why refusal) bool {
 	return false
 }
 
-// refuse answers as a closed port does.
-func (a *App) refuse(in *apps.Punted, out apps.Reply) {
+// refuse answers as a closed port does, unless the VIP is not to.
+func (a *App) refuse(v *apps.View, id vip.ID, in *apps.Punted, out apps.Reply) {
+	if v.Silent(id, in.Frame) {
+		return
+	}
 	buf := a.answers.Get().(*[]byte)
 	defer a.answers.Put(buf)
 	frame, ok := apps.Reject(in.Frame, (*buf)[:0])

@@ -232,6 +232,32 @@ func TestClosedPort(t *testing.T) {
 	}
 }
 
+// Whoever begins a connection that cannot be had is not told, if the VIP says so; whoever had one is. A closed port is silent
+// when all VIPs of the address are.
+func TestSilent(t *testing.T) {
+	drops := func(x *apps.VIP) { x.Spec.Reject = vip.RejectDrop }
+	closed := apps.Cookie(apps.KindDesired, apps.ClassNAT, 0)
+	for _, tt := range []struct {
+		name  string
+		vips  []*apps.VIP
+		p     packet
+		aloud bool
+	}{
+		{"SYN", []*apps.VIP{newVIP(0, drops)}, syn(client), false},
+		{"data", []*apps.VIP{newVIP(0, drops)}, data(client), true},
+		{"datagram", []*apps.VIP{newVIP(0, drops, udp)}, packet{from: client, to: web, proto: apps.ProtoUDP}, false},
+		{"SYN to a closed port", []*apps.VIP{newVIP(1, drops)}, packet{from: client, to: "10.0.0.100:81", flags: apps.SYN, cookie: closed}, false},
+		{"SYN to a closed port of two VIPs", []*apps.VIP{newVIP(1, drops), newVIP(1, id(8), at(82, 82))},
+			packet{from: client, to: "10.0.0.100:81", flags: apps.SYN, cookie: closed}, true},
+		{"data to a closed port", []*apps.VIP{newVIP(1, drops)}, packet{from: client, to: "10.0.0.100:81", flags: apps.ACK, cookie: closed}, true},
+		{"SYN", []*apps.VIP{newVIP(0)}, syn(client), true},
+	} {
+		if got := newRig(t, tt.vips...).in(tt.p); (got != "") != tt.aloud {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+}
+
 func TestPacketsThatNoRuleOfOursHasSent(t *testing.T) {
 	r := newRig(t, newVIP(2))
 	p := syn(client)

@@ -61,6 +61,7 @@ func Normalize(s Spec) Spec {
 	}
 	fill(&s.Health.Type, HealthNone)
 	fill(&s.DrainTimeout, Duration(DefaultDrainTimeout))
+	fill(&s.Reject, RejectAnswer)
 	if s.Backends == nil {
 		s.Backends = []BackendSpec{}
 	}

@@ -34,6 +34,15 @@ const (
 	Disabled Admin = "disabled"
 )
 
+// Reject is what a client is told of a connection that cannot be had.
+type Reject string
+
+// Ways to reject. Connections that were had, and end, are always told of.
+const (
+	RejectAnswer Reject = "answer" // RST, or ICMP port unreachable
+	RejectDrop   Reject = "drop"   // nothing
+)
+
 // Spec is a VIP as its user declares it: the JSON and YAML of the API. Zero values mean the defaults, which [Normalize]
 // writes out.
 type Spec struct {
@@ -48,6 +57,7 @@ type Spec struct {
 	Affinity     *Affinity     `json:"affinity,omitempty"`
 	Health       *Health       `json:"health,omitempty"`
 	DrainTimeout Duration      `json:"drain_timeout,omitempty"`
+	Reject       Reject        `json:"reject,omitempty"`
 	Backends     []BackendSpec `json:"backends"`
 }
 

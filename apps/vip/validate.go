@@ -56,6 +56,9 @@ func Validate(s Spec) error {
 	if time.Duration(s.DrainTimeout) < MinDrain {
 		e.add("drain_timeout", s.DrainTimeout, "want at least 1s")
 	}
+	if s.Reject != RejectAnswer && s.Reject != RejectDrop {
+		e.add("reject", s.Reject, "want one of answer, drop")
+	}
 	e.backends(s.Backends, address, ports)
 	if len(e) > 0 {
 		return e

@@ -25,21 +25,21 @@ const webText = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":80
 func TestNormalizeWritesDefaults(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"tcp", webText, `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices",
-			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[
+			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","reject":"answer","backends":[
 			{"name":"b1","address":"10.0.0.1","weight":1,"admin":"enabled"},
 			{"name":"b2","address":"10.0.0.2","port":8080,"weight":0,"admin":"enabled"}]}`},
 		{"no mode", `{"name":"a","address":"10.0.0.100","protocol":"udp","port":53}`,
-			`{"name":"a","address":"10.0.0.100","protocol":"udp","port":"53","mode":"group","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
+			`{"name":"a","address":"10.0.0.100","protocol":"udp","port":"53","mode":"group","health":{"type":"none"},"drain_timeout":"5m0s","reject":"answer","backends":[]}`},
 		{"udp, no backends", `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"053","mode":"nat"}`,
 			`{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"53","mode":"nat","scheduler":"two-choices",
-			"idle_timeout":"1m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
+			"idle_timeout":"1m0s","health":{"type":"none"},"drain_timeout":"5m0s","reject":"answer","backends":[]}`},
 		{"what stands stays", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"8000-8010","mode":"nat","scheduler":"source-hash",
-			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","gateways":[],"affinity":{"timeout":"0s"},"backends":[]}`,
+			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","reject":"drop","gateways":[],"affinity":{"timeout":"0s"},"backends":[]}`,
 			`{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"8000-8010","mode":"nat","scheduler":"source-hash",
-			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","backends":[]}`},
+			"idle_timeout":"5s","health":{"type":"none"},"drain_timeout":"1s","reject":"drop","backends":[]}`},
 		{"a range of one", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80-80","mode":"nat"}`,
 			`{"name":"a","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices",
-			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","backends":[]}`},
+			"idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","reject":"answer","backends":[]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,6 +111,7 @@ func TestValidate(t *testing.T) {
 		{`"idle_timeout":"65535s"`, ``},
 		{`"idle_timeout":"5500ms"`, `idle_timeout: 5.5s: want whole seconds`},
 		{`"idle_timeout":"-1s"`, `idle_timeout: -1s: want`},
+		{`"reject":"no"`, `reject: no: want one of answer, drop`},
 		{`"drain_timeout":"-1s"`, `drain_timeout: -1s: want at least 1s`},
 		{`"gateways":["0000000000000001"]`, `gateways: [0000000000000001]: means nothing in mode nat`},
 		// Floodlight stored health checks and persistence and never read them.

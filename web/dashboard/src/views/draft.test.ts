@@ -12,6 +12,7 @@ it("a form becomes what the API takes", () => {
       port: "80",
       mode: "nat",
       scheduler: "round-robin",
+      reject: "drop",
       backends: [b, { ...b, name: "b2", address: " " }, { ...b, name: "b3", port: "8080", weight: "x" }],
     }),
   ).toEqual({
@@ -21,6 +22,7 @@ it("a form becomes what the API takes", () => {
     port: "80",
     mode: "nat",
     scheduler: "round-robin",
+    reject: "drop",
     backends: [
       { name: "b1", address: "10.0.0.1", weight: 1 },
       { name: "b3", address: "10.0.0.1", port: 8080, weight: "x" },

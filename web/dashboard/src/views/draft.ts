@@ -14,6 +14,7 @@ export interface VIPDraft {
   port: string;
   mode: string;
   scheduler: string;
+  reject?: string;
   backends: BackendDraft[];
 }
 
@@ -42,6 +43,7 @@ export function vipOf(v: VIPDraft): Record<string, unknown> {
   };
   if (v.mode) out.mode = v.mode;
   if (v.mode === "nat" && v.scheduler) out.scheduler = v.scheduler;
+  if (v.reject) out.reject = v.reject;
   return out;
 }
 

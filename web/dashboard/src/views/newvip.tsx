@@ -21,6 +21,11 @@ const schedulers: [string, string][] = [
   ["source-hash", "source-hash"],
 ];
 
+const rejects: [string, string][] = [
+  ["", "is refused at once (default)"],
+  ["drop", "gets no answer"],
+];
+
 function blank(n: number, port: string): BackendDraft {
   return { name: `b${n}`, address: "", port, weight: "1" };
 }
@@ -34,6 +39,7 @@ export function NewVIP() {
     port: "80",
     mode: "",
     scheduler: "",
+    reject: "",
     backends: [blank(1, ""), blank(2, "")],
   });
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -67,6 +73,7 @@ export function NewVIP() {
     "port",
     "mode",
     "scheduler",
+    "reject",
     ...v.backends.flatMap((_, i) => ["name", "address", "port", "weight"].map((k) => `backends[${i}].${k}`)),
   ]);
   const rest = Object.entries(f).filter(([k]) => !shown.has(k));
@@ -138,6 +145,14 @@ export function NewVIP() {
                 options={schedulers}
               />
             )}
+            <Field
+              label="Who cannot be served"
+              value={v.reject ?? ""}
+              onInput={set("reject")}
+              error={f.reject}
+              name="reject"
+              options={rejects}
+            />
           </div>
         </Card>
         <Card title="Backends" side={<span class="muted">Rows without an address are left out</span>}>
