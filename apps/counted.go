@@ -9,3 +9,12 @@ type Count struct {
 
 // Counted is an app that counts what it turns away.
 type Counted interface{ Counts() []Count }
+
+// ProbeStats are the probes of backends of one type, and the backends that are probed so.
+type ProbeStats struct {
+	Type           string
+	Sent, Answered uint64
+	Failed         map[string]uint64 // by reason
+	Up, Down       int
+	Suspended      int // cannot be probed now: their host or switch is away
+}

@@ -58,6 +58,8 @@ func MeterName(id uint32) string {
 		return "packets dropped for their sender"
 	case id == MeterEdgeLLDP:
 		return "LLDP by edge ports"
+	case id == MeterProbe:
+		return "answers to probes of backends"
 	case id > meterPort && id <= meterPort+maxMeteredPort:
 		return fmt.Sprintf("copies of what port %d sends", id-meterPort)
 	case id > MeterVIPReject && OwnMeter(id):

@@ -53,14 +53,19 @@ const MarkDirect uint32 = 0xffffffff
 // RegIgnored is written and never read: a field copied to it is one that Open vSwitch's cache distinguishes.
 const RegIgnored = flows.Reg1
 
-// Addresses of our own. VIPMAC is the one MAC of all VIPs; it is seen only leaving an edge port. The markers are MACs that
-// a packet may carry inside the fabric alone.
+// Addresses of our own. VIPMAC is the one MAC of all VIPs; it is seen only leaving an edge port, and so is ProbeMAC, the sender
+// of probes of backends. The markers are MACs that a packet may carry inside the fabric alone.
 var (
 	VIPMAC       = flows.MAC{0x02, 0xef, 0x00, 0x00, 0x00, 0x01}
+	ProbeMAC     = flows.MAC{0x02, 0xef, 0x00, 0x00, 0x00, 0x02}
 	MarkerAsked  = flows.MAC{0x0e, 0xef, 0x01}
 	MarkerBounce = flows.MAC{0x0e, 0xef, 0x03}
 	MarkerMask   = flows.MAC{0xff, 0xff, 0xff}
 )
+
+// ProbePorts are the ports that backends are probed from, 320 to 383: below those that hosts give to their connections, and
+// those of any service that a VIP is likely to have.
+var ProbePorts = vip.PortMask{Port: 0x140, Mask: 0xffc0}
 
 // Meters. Each class of packets that are punted to the controller has one, so that no class starves another; and each edge port
 // has one for what is copied, so that the hosts behind one do not starve those behind another.
@@ -72,6 +77,7 @@ const (
 	MeterReject    = 5
 	MeterForbidden = 6    // packets dropped for their sender
 	MeterEdgeLLDP  = 7    // LLDP by edge ports, where there is none of ours
+	MeterProbe     = 8    // answers of probed backends, by ports without a meter of their own
 	meterPort      = 10   // + port number
 	maxMeteredPort = 900  // beyond it ports share the meters of the classes
 	MeterVIPReject = 1000 // + VIP id
@@ -88,6 +94,7 @@ const (
 	RateOther     = 1000
 	RateReject    = 1000
 	RateForbidden = 10
+	RateProbe     = 2000
 	RateVIPReject = 100
 )
 
@@ -113,10 +120,11 @@ type Class uint8
 
 // Classes.
 const (
-	ClassBase  Class = 1
-	ClassARP   Class = 2
-	ClassNAT   Class = 3
-	ClassGroup Class = 4
+	ClassBase   Class = 1
+	ClassARP    Class = 2
+	ClassNAT    Class = 3
+	ClassGroup  Class = 4
+	ClassHealth Class = 8
 )
 
 // Cookie composes a rule's cookie. id is the VIP's id, or 0 for what no VIP owns.

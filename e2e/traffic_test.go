@@ -27,17 +27,19 @@ func serveTCP(h *lab.Host, port int) {
 			if err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				lines := bufio.NewScanner(c)
-				for lines.Scan() {
-					if _, err := fmt.Fprintf(c, "%s %s %s\n", h.Name(), c.RemoteAddr(), lines.Text()); err != nil {
-						return
-					}
-				}
-			}()
+			go answerLines(h, c)
 		}
 	}()
+}
+
+func answerLines(h *lab.Host, c net.Conn) {
+	defer c.Close()
+	lines := bufio.NewScanner(c)
+	for lines.Scan() {
+		if _, err := fmt.Fprintf(c, "%s %s %s\n", h.Name(), c.RemoteAddr(), lines.Text()); err != nil {
+			return
+		}
+	}
 }
 
 // serveUDP does the same for datagrams.

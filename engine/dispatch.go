@@ -59,6 +59,9 @@ func (e *Engine) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
 
 // classOf is the app that knows a frame which no rule of ours has sent.
 func classOf(v *apps.View, f *apps.Frame) apps.Class {
+	if apps.AnswersProbe(v, f) {
+		return apps.ClassHealth
+	}
 	switch f.EthType {
 	case etherTypeARP:
 		return apps.ClassARP

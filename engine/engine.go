@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/health"
 	"github.com/evenflow/evenflow/store"
 	"github.com/evenflow/evenflow/topo"
 )
@@ -47,6 +49,7 @@ type Engine struct {
 	log         logrus.FieldLogger
 	ctl         *controller.Controller
 	apps        []apps.App
+	health      *health.Prober
 	packetIn    [256]apps.PacketInHandler
 	connections [256]apps.ConnectionHandler
 
@@ -90,7 +93,8 @@ func New(cfg Config) (*Engine, error) {
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
 	}
 	e.sessions.Store(&map[*controller.Switch]*session{})
-	for _, m := range cfg.Apps {
+	e.health = health.New(health.Config{Now: cfg.Now})
+	for _, m := range append(slices.Clip(cfg.Apps), Mount{apps.ClassHealth, e.health}) {
 		e.apps = append(e.apps, m.App)
 		if h, ok := m.App.(apps.PacketInHandler); ok {
 			e.packetIn[m.Class] = h
@@ -146,6 +150,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return e.loop(gctx)
 	})
 	g.Go(func() error { return e.poll(gctx) })
+	g.Go(func() error { return e.health.Run(gctx, e.sendProbe) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

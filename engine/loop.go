@@ -23,6 +23,8 @@ func (e *Engine) loop(ctx context.Context) error {
 			f()
 		case s := <-e.queue.sightings:
 			e.sight(s)
+		case <-e.health.Changed():
+			e.verdictChanged()
 		case <-timer.C:
 		}
 		e.drain()

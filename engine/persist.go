@@ -50,6 +50,9 @@ func (e *Engine) load() error {
 				return fmt.Errorf("stored topology: %w", err)
 			}
 		}
+		if err := e.restoreHealth(tx); err != nil {
+			return err
+		}
 		if err := e.model.tracked.load(tx); err != nil {
 			return err
 		}
@@ -139,7 +142,7 @@ func putVIP(tx store.Tx, x *vip.VIP) error {
 // Backup writes a backup of the store.
 func (e *Engine) Backup(w io.Writer) error { return e.cfg.Store.Backup(w) }
 
-// saver stores the topology some time after it has changed.
+// saver stores the topology, and what probes have found, some time after they have changed.
 type saver struct {
 	topo *topo.Snapshot // as stored
 	at   time.Time      // when to store what has changed since; zero: nothing has
@@ -158,15 +161,20 @@ func (e *Engine) saveIfDue() {
 	}
 }
 
-// save stores the topology. A failure is told, and tried again at the next change.
+// save stores the topology and what probes have found. A failure is told, and tried again at the next change.
 func (e *Engine) save() {
 	e.saved = saver{topo: e.topo.Snapshot()}
 	b, err := json.Marshal(e.topo.Saved())
 	if err == nil {
-		err = e.cfg.Store.Update(func(tx store.Tx) error { return tx.Put(store.BucketTopology, keyTopology, b) })
+		err = e.cfg.Store.Update(func(tx store.Tx) error {
+			if err := tx.Put(store.BucketTopology, keyTopology, b); err != nil {
+				return err
+			}
+			return e.saveHealth(tx)
+		})
 	}
 	if err != nil {
-		e.tell("error", "store", fmt.Sprintf("topology not stored: %v", err))
+		e.tell("error", "store", fmt.Sprintf("topology and health not stored: %v", err))
 	}
 }
 

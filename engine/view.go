@@ -28,6 +28,7 @@ func (e *Engine) newView() *apps.View {
 	for _, id := range slices.Sorted(maps.Keys(e.model.vips)) {
 		x := e.model.vips[id]
 		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, now)}
+		e.probed(next)
 		e.model.number(next)
 		vips = append(vips, next)
 	}
@@ -49,6 +50,7 @@ func (e *Engine) newView() *apps.View {
 	}
 	v := apps.NewView(snap, switches, vips)
 	v.Routers = e.cfg.Routers
+	e.health.Follow(v)
 	return v
 }
 

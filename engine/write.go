@@ -157,7 +157,7 @@ func (e *Engine) routerWith(x *vip.VIP) error {
 // changed tells the topology which addresses are ours and whom to look for, and asks for a new view.
 func (e *Engine) changed() {
 	now := e.cfg.Now()
-	own, want := e.model.addresses(), e.model.backends()
+	own, want := append(e.model.addresses(), apps.ProbeLinkLocal), e.model.backends()
 	for _, r := range e.cfg.Routers {
 		own = append(own, r.Address.Addr())
 		if r.Gateway.IsValid() {

@@ -1,6 +1,6 @@
 // Package lint guards the design's import directions:
 //
-//	cmd -> web, engine -> apps -> topo -> flows
+//	cmd -> web, engine -> health -> apps -> topo -> flows
 //	engine -> controller -> openflow -> flows
 //
 // anova, othello, ovshash and store are leaves. An app imports no other app but apps/vip. Only web knows gin and huma.
@@ -39,7 +39,8 @@ var allowed = []struct {
 	{"apps", []string{"apps/vip", "topo", "flows", "anova", "othello", "ovshash"}},
 	{"apps/vip", []string{"topo", "flows", "anova", "othello", "ovshash"}},
 	{"apps/*", []string{"apps", "apps/vip", "topo", "flows", "anova", "othello", "ovshash"}},
-	{"engine", []string{"apps", "apps/*", "controller", "openflow", "topo", "flows", "anova", "store"}},
+	{"health", []string{"apps", "apps/vip", "topo", "flows"}},
+	{"engine", []string{"apps", "apps/*", "health", "controller", "openflow", "topo", "flows", "anova", "store"}},
 	{"config", []string{"apps", "apps/vip", "topo", "flows"}},
 	{"web", []string{"apps", "apps/*", "topo", "flows", "anova", "web/*"}},
 	{"web/*", nil},

@@ -9,9 +9,9 @@ import (
 
 var broadcast = flows.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// probe is a frame that asks for the host with an address: its own MAC is dst, or broadcast when it is not known. The answer
+// Probe is a frame that asks for the host with an address: its own MAC is dst, or broadcast when it is not known. The answer
 // is addressed to src.
-func probe(src, dst flows.MAC, target netip.Addr) []byte {
+func Probe(src, dst flows.MAC, target netip.Addr) []byte {
 	if target.Is4() {
 		return arpProbe(src, dst, target)
 	}

@@ -23,8 +23,8 @@ func TestNDProbe(t *testing.T) {
 		frame    []byte
 		mac, dst string
 	}{
-		"of a host known": {probe(ownMAC, mac(9), target), mac(9).String(), "fd00::12:3456"},
-		"of any":          {probe(ownMAC, broadcast, target), "33:33:ff:12:34:56", "ff02::1:ff12:3456"},
+		"of a host known": {Probe(ownMAC, mac(9), target), mac(9).String(), "fd00::12:3456"},
+		"of any":          {Probe(ownMAC, broadcast, target), "33:33:ff:12:34:56", "ff02::1:ff12:3456"},
 	} {
 		p := gopacket.NewPacket(c.frame, layers.LayerTypeEthernet, gopacket.Default)
 		if e := p.ErrorLayer(); e != nil {

@@ -47,7 +47,7 @@ func (t *Topology) tickSeeks(now time.Time) {
 			t.wake(s.due)
 			continue
 		}
-		probe := probe(t.cfg.MAC, broadcast, a)
+		probe := Probe(t.cfg.MAC, broadcast, a)
 		for _, sw := range t.switches {
 			for _, p := range sw.ports {
 				if t.inUse(p.id) {
@@ -68,7 +68,7 @@ func (t *Topology) seekAt(id PortID) {
 	}
 	for _, a := range sortedKeys(t.seeks, netip.Addr.Compare) {
 		if !t.found(a) {
-			t.send(id, probe(t.cfg.MAC, broadcast, a))
+			t.send(id, Probe(t.cfg.MAC, broadcast, a))
 		}
 	}
 }

@@ -25,6 +25,8 @@ func (a *App) advertise(v *apps.View, in *apps.Punted, out apps.Reply) {
 	switch {
 	case f.NDTarget == ownLinkLocal:
 		m = apps.VIPMAC
+	case f.NDTarget == apps.ProbeLinkLocal:
+		m = apps.ProbeMAC
 	case !ok || m == f.EthSrc || m != apps.VIPMAC && (probe || f.NDTarget.IsLinkLocalUnicast()):
 		return
 	}

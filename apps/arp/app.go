@@ -92,7 +92,7 @@ func address(a netip.Addr, router, nicira bool) []flows.Rule {
 	closed := rule(apps.TableVIP, prioClosed, ip(a), punt(apps.MeterReject)...)
 	closed.Cookie = apps.Cookie(apps.KindDesired, apps.ClassNAT, 0) // whose app refuses
 	if !a.Is4() {
-		return append(ndAddress(a, router, nicira), echo(a, nicira), closed)
+		return append(ndAddress(a, apps.VIPMAC, router, nicira), echo(a, nicira), closed)
 	}
 	claimed := rule(apps.TableNeighbour, prioVIPClaimed, arp().Addr(flows.ARPSPA, a), punt(apps.MeterNeighbour)...)
 	asked := rule(apps.TableNeighbour, prioAsked, arp().Num(flows.ARPOp, apps.ARPRequest).Addr(flows.ARPTPA, a), punt(apps.MeterNeighbour)...)

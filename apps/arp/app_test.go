@@ -95,13 +95,25 @@ cookie=0xef01030000000000, table=30, priority=50,ipv6,ipv6_dst=ADDR actions=mete
 		`cookie=0xef01020000000000, table=30, priority=90,icmp6,ipv6_dst=ADDR,icmp_type=128,icmp_code=0 actions=meter:4,CONTROLLER:65535
 cookie=0xef01030000000000, table=30, priority=50,ipv6,ipv6_dst=ADDR actions=meter:5,CONTROLLER:65535
 `
-	baseRules = "s1\n" + ndClaimed + ndProbed +
-		"cookie=0xef01020000000000, table=10, priority=110,icmp6,ipv6_src=::,icmp_type=135 actions=resubmit(,60),resubmit(,3)\n" + ndAsked + ndOddly +
-		"cookie=0xef01020000000000, table=11, priority=100,icmp6,icmp_type=136 actions=move:NXM_OF_ETH_SRC[]->NXM_NX_ND_TLL[],IN_PORT\n" +
-		"s2\n" + ndClaimed + ndOddly
+	ndFree = "cookie=0xef01020000000000, table=10, priority=110,icmp6,ipv6_src=::,icmp_type=135 actions=resubmit(,60),resubmit(,3)\n"
+	ndEnd  = "cookie=0xef01020000000000, table=11, priority=100,icmp6,icmp_type=136 actions=move:NXM_OF_ETH_SRC[]->NXM_NX_ND_TLL[],IN_PORT\n"
 
 	hostFlags, routerFlags = "1610612736", "3758096384"
 )
+
+// baseRules are those of our own link-local addresses, each with its own MAC.
+var baseRules = "s1\n" + doubled(ndClaimed+ndProbed+ndFree+ndAsked+ndOddly+ndEnd) + "s2\n" + doubled(ndClaimed+ndOddly)
+
+// doubled are rules for both addresses, line by line.
+func doubled(rules string) (out string) {
+	for line := range strings.Lines(rules) {
+		out += fill(line, "fe80::ef:ff:fe00:1", hostFlags)
+		if strings.Contains(line, "ADDR") {
+			out += strings.ReplaceAll(fill(line, "fe80::ef:ff:fe00:2", hostFlags), "02:ef:00:00:00:01", "02:ef:00:00:00:02")
+		}
+	}
+	return out
+}
 
 func TestDesired(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -118,7 +130,7 @@ func TestDesired(t *testing.T) {
 		"not live":  {apps.Owner{Kind: apps.OwnerHost, MAC: mac(2)}, ""},
 		"with VIP":  {apps.Owner{Kind: apps.OwnerHost, MAC: mac(3)}, ""},
 		"no host":   {apps.Owner{Kind: apps.OwnerHost, MAC: mac(9)}, ""},
-		"base":      {apps.Owner{Kind: apps.OwnerBase}, fill(baseRules, "fe80::ef:ff:fe00:1", hostFlags)},
+		"base":      {apps.Owner{Kind: apps.OwnerBase}, baseRules},
 		"one VIP's": {apps.Owner{Kind: apps.OwnerVIP, VIP: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,9 +38,9 @@ func nd(kind uint64) flows.Match {
 func solicitation() flows.Match { return nd(apps.NeighbourSolicitation) }
 
 // ndBase is ND of no address in particular: the second step of all answers, which may touch the option only when the first has
-// made the packet an advertisement; hosts that find out whether an address is free; and our own link-local address.
+// made the packet an advertisement; hosts that find out whether an address is free; and our own link-local addresses.
 func ndBase(nicira bool) []flows.Rule {
-	out := ndAddress(ownLinkLocal, false, nicira)
+	out := append(ndAddress(ownLinkLocal, apps.VIPMAC, false, nicira), ndAddress(apps.ProbeLinkLocal, apps.ProbeMAC, false, nicira)...)
 	if nicira {
 		out = append(out,
 			rule(apps.TableNeighbor2, prioAsked, nd(apps.NeighbourAdvertisement), append([]flows.Action{move(flows.EthSrc, flows.NDTLL)}, back...)...),
@@ -51,7 +51,7 @@ func ndBase(nicira bool) []flows.Rule {
 
 // ndAddress are the answers for an address of ours. A host that finds out whether the address is free hears that it is not
 // (RFC 4862 section 5.4.4).
-func ndAddress(a netip.Addr, router, nicira bool) []flows.Rule {
+func ndAddress(a netip.Addr, m flows.MAC, router, nicira bool) []flows.Rule {
 	hear := punt(apps.MeterNeighbour)
 	out := []flows.Rule{
 		rule(apps.TableNeighbour, prioVIPClaimed, solicitation().Addr(flows.IPv6Src, a), hear...),
@@ -60,8 +60,8 @@ func ndAddress(a netip.Addr, router, nicira bool) []flows.Rule {
 	}
 	if nicira {
 		out = append(out,
-			rule(apps.TableNeighbour, prioVIPProbed, solicitation().Addr(flows.IPv6Src, nobody).Addr(flows.NDTarget, a), defend(a)...),
-			answered(a, apps.VIPMAC, router))
+			rule(apps.TableNeighbour, prioVIPProbed, solicitation().Addr(flows.IPv6Src, nobody).Addr(flows.NDTarget, a), defend(a, m)...),
+			answered(a, m, router))
 	}
 	return out
 }
@@ -92,9 +92,9 @@ func answered(a netip.Addr, m flows.MAC, router bool) flows.Rule {
 }
 
 // defend turns a probe for an address of ours into an advertisement to all. The asker has no address to answer to.
-func defend(a netip.Addr) []flows.Action {
+func defend(a netip.Addr, m flows.MAC) []flows.Action {
 	return append([]flows.Action{
-		flows.SetMAC(flows.EthDst, allNodesMAC), flows.SetMAC(flows.EthSrc, apps.VIPMAC),
+		flows.SetMAC(flows.EthDst, allNodesMAC), flows.SetMAC(flows.EthSrc, m),
 		flows.SetField{Field: flows.IPv6Dst, Value: flows.AddrValue(allNodes)}, flows.SetField{Field: flows.IPv6Src, Value: flows.AddrValue(a)},
 		flows.SetNum(flows.ICMPv6Type, apps.NeighbourAdvertisement),
 	}, back...)

@@ -35,6 +35,7 @@ func New(cfg Config) *App {
 		{ID: apps.MeterOther, Rate: apps.RateOther},
 		{ID: apps.MeterReject, Rate: apps.RateReject},
 		{ID: apps.MeterForbidden, Rate: apps.RateForbidden},
+		{ID: apps.MeterProbe, Rate: apps.RateProbe},
 	}}
 	for i := range a.meters {
 		m := &a.meters[i]

@@ -58,6 +58,7 @@ meter=4 pktps burst bands=type=drop rate=7 burst_size=7
 meter=5 pktps burst bands=type=drop rate=1000 burst_size=1000
 meter=6 pktps burst bands=type=drop rate=10 burst_size=10
 meter=7 pktps burst bands=type=drop rate=100 burst_size=100
+meter=8 pktps burst bands=type=drop rate=2000 burst_size=2000
 `
 
 // portMeters are those of the edge ports of s2 in the triangle.
@@ -75,6 +76,7 @@ priority=350,dl_type=0x88cc actions=meter:1,CONTROLLER:65535
 priority=300,in_port=3 actions=resubmit(,60)
 priority=300,in_port=4 actions=resubmit(,60)
 priority=250,dl_src=02:ef:00:00:00:01 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=02:ef:00:00:00:02 actions=meter:6,CONTROLLER:65535
 priority=250,dl_src=0e:ef:03:00:00:00 actions=meter:6,CONTROLLER:65535
 priority=250,dl_src=01:00:00:00:00:00/01:00:00:00:00:00 actions=meter:6,CONTROLLER:65535
 priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=meter:6,CONTROLLER:65535
@@ -109,6 +111,7 @@ table=60, priority=100,dl_dst=00:00:00:00:00:01 actions=set_field:0x3->reg0,resu
 table=60, priority=100,dl_dst=00:00:00:00:00:02 actions=set_field:0x1->reg0,resubmit(,70)
 table=60, priority=100,dl_dst=00:00:00:00:00:03 actions=set_field:0x4->reg0,resubmit(,80)
 table=60, priority=90,dl_dst=02:ef:00:00:00:01 actions=drop
+table=60, priority=90,dl_dst=02:ef:00:00:00:02 actions=drop
 table=60, priority=10,in_port=4 actions=drop
 table=60, priority=0 actions=output:3,set_field:0xfffffffb->reg0,resubmit(,70)
 table=70, priority=300,vlan_tci=0x1000/0x1000 actions=resubmit(,80)
@@ -129,6 +132,7 @@ priority=350,dl_type=0x88cc actions=meter:1,CONTROLLER:65535
 priority=300,in_port=3 actions=goto_table:60
 priority=300,in_port=4 actions=goto_table:60
 priority=250,dl_src=02:ef:00:00:00:01 actions=meter:6,CONTROLLER:65535
+priority=250,dl_src=02:ef:00:00:00:02 actions=meter:6,CONTROLLER:65535
 priority=250,dl_src=0e:ef:03:00:00:00 actions=meter:6,CONTROLLER:65535
 priority=250,dl_src=01:00:00:00:00:00/01:00:00:00:00:00 actions=meter:6,CONTROLLER:65535
 priority=250,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=meter:6,CONTROLLER:65535
@@ -153,6 +157,7 @@ table=60, priority=100,dl_dst=00:00:00:00:00:01 actions=output:3
 table=60, priority=100,dl_dst=00:00:00:00:00:02 actions=goto_table:70
 table=60, priority=100,dl_dst=00:00:00:00:00:03 actions=output:4
 table=60, priority=90,dl_dst=02:ef:00:00:00:01 actions=drop
+table=60, priority=90,dl_dst=02:ef:00:00:00:02 actions=drop
 table=60, priority=10,in_port=4 actions=drop
 table=60, priority=0 actions=output:3,output:1,output:2
 table=70, priority=300,vlan_tci=0x1000/0x1000 actions=goto_table:80

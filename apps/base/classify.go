@@ -47,6 +47,7 @@ var forbidden = []struct {
 	{apps.MarkerAsked, apps.MarkerMask, "marker as sender"},
 	{apps.MarkerBounce, exactMAC, "marker as sender"},
 	{apps.VIPMAC, exactMAC, "a VIP's MAC as sender"},
+	{apps.ProbeMAC, exactMAC, "the MAC of probes as sender"},
 	{groupMask, groupMask, "group address as sender"},
 }
 

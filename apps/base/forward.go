@@ -25,6 +25,7 @@ const (
 func (b *builder) forward() {
 	const t = apps.TableForward
 	b.rule(t, prioOwn, flows.Match{}.MAC(flows.EthDst, apps.VIPMAC))
+	b.rule(t, prioOwn, flows.Match{}.MAC(flows.EthDst, apps.ProbeMAC))
 	tree := b.topo.Tree(b.dpid)
 	for _, p := range b.topo.Ports(b.dpid) {
 		if p.Kind == topo.Link && !slices.Contains(tree, p.No) {

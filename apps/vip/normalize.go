@@ -14,7 +14,6 @@ const (
 	DefaultIdleUDP      = time.Minute
 	DefaultDrainTimeout = 5 * time.Minute
 	DefaultWeight       = 1
-	HealthNone          = "none"
 )
 
 // Clone is a copy that shares nothing with s.
@@ -59,7 +58,7 @@ func Normalize(s Spec) Spec {
 	if s.Health == nil {
 		s.Health = &Health{}
 	}
-	fill(&s.Health.Type, HealthNone)
+	s.Health.fill()
 	fill(&s.DrainTimeout, Duration(DefaultDrainTimeout))
 	fill(&s.Reject, RejectAnswer)
 	if s.Backends == nil {

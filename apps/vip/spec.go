@@ -66,15 +66,6 @@ type Affinity struct {
 	Timeout Duration `json:"timeout"`
 }
 
-// Health is how backends are probed.
-type Health struct {
-	Type     string   `json:"type"`
-	Interval Duration `json:"interval,omitempty"`
-	Timeout  Duration `json:"timeout,omitempty"`
-	Rise     int      `json:"rise,omitempty"`
-	Fall     int      `json:"fall,omitempty"`
-}
-
 // BackendSpec is one backend of a [Spec]. Port 0 keeps the VIP's; a missing weight is 1; weight 0 drains.
 type BackendSpec struct {
 	Name    string `json:"name"`

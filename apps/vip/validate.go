@@ -53,6 +53,7 @@ func Validate(s Spec) error {
 		e.add("mode", s.Mode, "want one of nat, group, deferred, othello")
 	}
 	e.later(s)
+	e.health(s)
 	if time.Duration(s.DrainTimeout) < MinDrain {
 		e.add("drain_timeout", s.DrainTimeout, "want at least 1s")
 	}
@@ -106,13 +107,6 @@ func (e *FieldErrors) group(s Spec) {
 func (e *FieldErrors) later(s Spec) {
 	if s.Affinity != nil {
 		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet; leave it out, or take scheduler source-hash")
-	}
-	switch h := s.Health; {
-	case h == nil:
-	case h.Type != HealthNone:
-		e.add("health.type", h.Type, "probes are not built yet; want none")
-	case *h != Health{Type: HealthNone}:
-		e.add("health", *h, "interval, timeout, rise and fall mean nothing with type none; leave them out")
 	}
 }
 
