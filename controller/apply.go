@@ -50,7 +50,7 @@ func (sw *Switch) transact(j job) error {
 		for _, s := range states {
 			asked[s.Owner] = true
 		}
-		for owner := range d.wanted {
+		for _, owner := range d.held.owners() {
 			if !asked[owner] {
 				states = append(states, OwnerState{Owner: owner})
 			}
@@ -60,8 +60,13 @@ func (sw *Switch) transact(j job) error {
 	if err != nil {
 		return err
 	}
-	d.want(states)
+	for _, s := range states {
+		if refusals[s.Owner] != nil {
+			d.held.refuse(s)
+		}
+	}
 	d.begun = true
+	d.publish()
 	for _, s := range j.states {
 		err := refusals[s.Owner]
 		if err != nil {
@@ -85,39 +90,47 @@ func (sw *Switch) settle(states []OwnerState, leftovers bool, made []op) (refusa
 	d := &sw.desired
 	refusals = map[Owner]error{}
 	spare := map[key]bool{} // what stays though nobody has it
-	left := slices.Clone(states)
+	left := make([]OwnerState, 0, len(states))
+	for _, s := range states {
+		if d.held.unchanged(s) {
+			d.held.claim(s)
+		} else {
+			left = append(left, s)
+		}
+	}
 	for synced := false; ; {
-		ops, bad := d.plan(left, leftovers, spare)
+		plan, bad := d.plan(left, leftovers, spare)
 		if len(bad) == 0 {
-			sw.notePlan(ops)
-			out, err := sw.carryOut(ops)
+			sw.notePlan(plan.ops)
+			out, err := sw.carryOut(plan.ops)
 			if err != nil {
 				return nil, err
 			}
+			if out.whole == nil && len(out.failed) == 0 {
+				d.held.confirm(plan, left)
+				return refusals, nil
+			}
+			d.held.note(plan, out.made)
 			made = append(made, out.made...)
 			if out.whole != nil && len(left) > 1 {
 				return sw.settleEach(left, leftovers, made, refusals)
 			}
-			if out.whole == nil && len(out.failed) == 0 {
-				return refusals, nil
-			}
 			if !synced && out.stale() {
 				synced = true
-				if err := sw.reread(); err != nil {
+				if _, err := sw.reread(); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			bad = out.blame(sw, ops, spare)
+			bad = out.blame(sw, plan.ops, spare)
 		}
-		for i := range left {
-			s := &left[i]
+		for _, s := range left {
 			if bad[s.Owner] == nil {
 				continue
 			}
 			refusals[s.Owner] = bad[s.Owner]
-			for _, o := range objects(&s.State) {
-				spare[o.key()] = true
+			for k := range s.State.all {
+				spare[k] = true
 			}
 			if err := sw.undo(made, s.Owner); err != nil {
 				return nil, err
@@ -163,7 +176,7 @@ func (sw *Switch) undo(made []op, owner Owner) error {
 			}
 			continue
 		}
-		now := sw.desired.held.objects[p.key].object
+		now := sw.desired.held.get(p.key).object
 		if same(now, p.after) {
 			at[p.key] = len(back)
 			back = append(back, p.inverse())
@@ -171,6 +184,7 @@ func (sw *Switch) undo(made []op, owner Owner) error {
 	}
 	arrange(back)
 	out, err := sw.carryOut(back)
+	sw.desired.held.note(&step{}, out.made)
 	for _, f := range out.failed {
 		sw.log().WithError(f.err).WithField("what", f.op.String()).Error("not undone")
 	}
@@ -235,15 +249,14 @@ func (o outcome) blame(sw *Switch, ops []op, spare map[key]bool) map[Owner]error
 	return bad
 }
 
-// reread replaces what is believed to be in the switch by what is.
-func (sw *Switch) reread() error {
+// reread replaces what is believed to be in the switch by what is, and says what is lost.
+func (sw *Switch) reread() ([]lostObject, error) {
 	d := &sw.desired
 	s, err := sw.readOwn()
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	d.held = found(s, d.cfg.Kind, d.held)
-	return nil
+	return d.held.look(&s, d.cfg.Kind), nil
 }
 
 // readOwn reads what may be of kind Desired.

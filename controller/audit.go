@@ -9,8 +9,8 @@ const auditLines = 10
 // it. Owners who were refused something keep what they had.
 func (sw *Switch) audit() error {
 	d := &sw.desired
-	should := d.held
-	if err := sw.reread(); err != nil {
+	lost, err := sw.reread()
+	if err != nil {
 		if refused(err) {
 			sw.log().WithError(err).Error("audit failed")
 			return nil
@@ -18,7 +18,7 @@ func (sw *Switch) audit() error {
 		return err
 	}
 	d.audits.Add(1)
-	ops := d.drifted(should)
+	ops := d.drifted(lost)
 	if len(ops) == 0 {
 		return nil
 	}
@@ -33,25 +33,29 @@ func (sw *Switch) audit() error {
 	if err != nil {
 		return err
 	}
+	d.held.note(&step{}, out.made)
+	for _, p := range out.made {
+		d.held.tighten(p.owner)
+	}
 	d.drift.Add(uint64(len(out.made)))
 	for owner, err := range out.blame(sw, ops, map[key]bool{}) {
 		sw.tell(err)
-		sw.c.h.Applied(sw.info.DPID, owner, d.wanted[owner].Version, err)
+		sw.c.h.Applied(sw.info.DPID, owner, d.held.of(owner).version, err)
 	}
 	return nil
 }
 
-// drifted lists what restores the switch to what it held.
-func (d *desired) drifted(should *holding) (ops []op) {
-	for k, o := range should.objects {
-		now := d.held.objects[k]
-		if o.owner != nil && (now.none() || !o.same(now.object, d.version)) {
-			ops = append(ops, op{key: k, before: now.object, after: o.object, from: o.owner, owner: o.owner, mends: true})
+// drifted lists what restores what is lost, and deletes what nobody owns.
+func (d *desired) drifted(lost []lostObject) (ops []op) {
+	for _, l := range lost {
+		now := d.held.get(l.key)
+		if now.none() || !l.same(now.object, d.version) {
+			ops = append(ops, op{key: l.key, before: now.object, after: l.object, from: l.owner, owner: l.owner, mends: true})
 		}
 	}
-	for k := range d.held.owned[nil] {
+	for k, o := range d.held.each(nil) {
 		if d.mine(k) {
-			ops = append(ops, op{key: k, before: d.held.objects[k].object})
+			ops = append(ops, op{key: k, before: o})
 		}
 	}
 	arrange(ops)

@@ -25,7 +25,7 @@ func selecting(ids ...uint32) flows.Group {
 }
 
 func wanting(version uint64, g flows.Group) controller.OwnerState {
-	return controller.OwnerState{Owner: owner("a"), Version: version, State: flows.State{Groups: []flows.Group{g}}}
+	return controller.OwnerState{Owner: owner("a"), Version: version, State: made(flows.State{Groups: []flows.Group{g}})}
 }
 
 // upTo are ids of one replica each.

@@ -22,6 +22,8 @@ type Controller struct {
 	chatter   chatter
 	endings   endings
 
+	identities *identities
+
 	mu       sync.Mutex
 	switches map[flows.DPID]*Switch // claimed, from the features reply to the end
 	addrs    []net.Addr
@@ -31,7 +33,8 @@ type Controller struct {
 func New(cfg Config, h Handler) *Controller {
 	cfg = cfg.withDefaults()
 	return &Controller{cfg: &cfg, h: h, listening: make(chan struct{}), gate: gate{max: cfg.MaxWaiting}, chatter: chatter{log: cfg.Log},
-		switches: map[flows.DPID]*Switch{}}
+		identities: newIdentities(),
+		switches:   map[flows.DPID]*Switch{}}
 }
 
 // Serve runs one session over conn, which it closes, and returns why it ended: an error wrapping context.Canceled after
@@ -81,7 +84,7 @@ func (c *Controller) Replace(d flows.DPID, all []OwnerState) {
 	}
 }
 
-// Update hands over what some owners want from now on, as one transaction; the empty State removes all that an owner had.
+// Update hands over what some owners want from now on, as one transaction; the nil State removes all that an owner had.
 // While another transaction is under way updates gather, and of each owner the newest counts. It does nothing when the
 // switch is not connected or has not been given its first Replace.
 func (c *Controller) Update(d flows.DPID, changed []OwnerState) {

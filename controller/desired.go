@@ -14,36 +14,31 @@ type desired struct {
 	version openflow.Version
 
 	held   *holding
-	wanted map[Owner]OwnerState // the last that each owner asked for, also if refused
-	begun  bool                 // a Replace has been carried out
-	bundle uint32               // the last bundle's id
+	begun  bool   // a Replace has been carried out
+	bundle uint32 // the last bundle's id
 
 	rules, groups, meters                  atomic.Int64
 	modifications, drift, audits, refusals atomic.Uint64
 }
 
-func (d *desired) init(cfg *Config, info *Info, s switchState) {
-	d.cfg, d.dpid, d.version = cfg, info.DPID, info.Version
-	d.held = found(s, cfg.Kind, newHolding())
-	d.wanted = map[Owner]OwnerState{}
+func (d *desired) init(c *Controller, info *Info, s *switchState) {
+	d.cfg, d.dpid, d.version = c.cfg, info.DPID, info.Version
+	d.held = newHolding(c.identities, info.Version)
+	d.held.look(s, c.cfg.Kind)
 }
 
-// want notes what owners want now.
-func (d *desired) want(states []OwnerState) {
-	for _, s := range states {
-		if len(s.State.Rules)+len(s.State.Groups)+len(s.State.Meters) == 0 {
-			delete(d.wanted, s.Owner)
-		} else {
-			d.wanted[s.Owner] = s
-		}
+// publish lets others know how much is wanted.
+func (d *desired) publish() {
+	d.rules.Store(int64(d.held.rules))
+	d.groups.Store(int64(d.held.groups))
+	d.meters.Store(int64(d.held.meters))
+}
+
+// release ends what is wanted, at the end of the session.
+func (d *desired) release() {
+	if d.held != nil {
+		d.held.release()
 	}
-	var rules, groups, meters int
-	for _, s := range d.wanted {
-		rules, groups, meters = rules+len(s.State.Rules), groups+len(s.State.Groups), meters+len(s.State.Meters)
-	}
-	d.rules.Store(int64(rules))
-	d.groups.Store(int64(groups))
-	d.meters.Store(int64(meters))
 }
 
 // Desired counts what all owners want of the switch, as of the last transaction.

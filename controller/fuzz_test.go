@@ -56,7 +56,7 @@ func (a *asking) Connected(sw *controller.Switch, _ []flows.InstalledRule) {
 
 func (a *asking) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
 	sw.PacketOut(in.InPort, nil, in.Data)
-	sw.AskRule(&a.all[0].State.Rules[0])
+	sw.AskRule(&a.all[0].State.Plain().Rules[0])
 }
 
 // Whatever a switch sends, in the handshake or later: its session ends with an error, and no more. The seeds are whole sessions;

@@ -10,12 +10,12 @@ import (
 type Owner interface{ String() string }
 
 // OwnerState is what an owner wants of a switch. Version is the owner's own and comes back with [Handler.Applied].
-// The state is kept: it must not be changed after it has been handed over. A rule's identity (table, priority, match), a
-// group's and a meter's id must be one owner's alone.
+// A rule's identity (table, priority, match), a group's and a meter's id must be one owner's alone, and so must a State and its
+// blocks.
 type OwnerState struct {
 	Owner   Owner
 	Version uint64
-	State   flows.State
+	State   *State // nil: it wants nothing
 }
 
 // RuleKind says how a rule that a switch holds is treated.

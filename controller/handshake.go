@@ -122,7 +122,7 @@ func (sw *Switch) survey() (conns []flows.InstalledRule, err error) {
 	}
 	sw.info.Nicira = openflow.IsNiciraProbeReply(nicira())
 	sw.bundles = bundles() != nil
-	sw.desired.init(sw.c.cfg, &sw.info, state)
+	sw.desired.init(sw.c, &sw.info, &state)
 	sw.found = count(state.rules, sw.c.cfg.Kind)
 	for _, r := range state.rules {
 		if sw.c.cfg.Kind(r.Cookie) == Connection {

@@ -255,8 +255,11 @@ func state(t testing.TB, text string) flows.State {
 // want is what an owner wants in a version.
 func want(t testing.TB, o owner, version uint64, text string) controller.OwnerState {
 	t.Helper()
-	return controller.OwnerState{Owner: o, Version: version, State: state(t, text)}
+	return controller.OwnerState{Owner: o, Version: version, State: made(state(t, text))}
 }
+
+// made is a state made ready.
+func made(s flows.State) *controller.State { return controller.NewState(controller.NewBlock(s)) }
 
 func mustBe(t *testing.T, err, target error) {
 	t.Helper()

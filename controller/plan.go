@@ -22,14 +22,12 @@ func (d *desired) wishes(states []OwnerState) (map[key]wish, map[Owner]error) {
 	for _, s := range states {
 		asked[s.Owner] = true
 	}
-	for i := range states {
-		s := &states[i]
-		for _, o := range objects(&s.State) {
-			k := o.key()
+	for _, s := range states {
+		for k, o := range s.State.all {
 			var taken error
 			if other, twice := all[k]; twice && (other.owner != s.Owner || !o.same(other.object, d.version)) {
 				taken = fmt.Errorf("its identity is taken: %s wants %s", other.owner, other.object)
-			} else if held := d.held.objects[k]; held.owner != nil && !asked[held.owner] {
+			} else if held := d.held.get(k); held.owner != nil && !asked[held.owner] {
 				taken = fmt.Errorf("its identity is taken: %s has %s", held.owner, held.object)
 			}
 			if taken == nil {
@@ -42,27 +40,39 @@ func (d *desired) wishes(states []OwnerState) (map[key]wish, map[Owner]error) {
 	return all, bad
 }
 
-// plan lists the operations that bring the switch from what it holds to what these owners want. What is right already is
-// only noted as theirs. Things that others own stay; of those that nobody owns the ones that may go do, if leftovers, but
-// for those to spare. If someone is refused there is no plan.
-func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) (ops []op, bad map[Owner]error) {
+// step is what is to be done for some owners.
+type step struct {
+	ops     []op
+	adopted []adoption
+}
+
+// adoption is an object that is there already, as an owner wants it, and becomes that owner's.
+type adoption struct {
+	key   key
+	owner Owner
+}
+
+// plan is the step that brings the switch from what it holds to what these owners want. Things that others own stay; of those
+// that nobody owns the ones that may go do, if leftovers, but for those to spare. If someone is refused there is no plan.
+func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) (s *step, bad map[Owner]error) {
 	want, bad := d.wishes(states)
 	if len(bad) > 0 {
 		return nil, bad
 	}
+	s = &step{}
 	for k, w := range want {
-		held := d.held.objects[k]
+		held := d.held.get(k)
 		switch {
 		case held.none() || !w.same(held.object, d.version):
-			ops = append(ops, op{key: k, before: held.object, after: w.object, from: held.owner, owner: w.owner})
+			s.ops = append(s.ops, op{key: k, before: held.object, after: w.object, from: held.owner, owner: w.owner})
 		case held.owner != w.owner:
-			d.held.put(k, held.object, w.owner)
+			s.adopted = append(s.adopted, adoption{k, w.owner})
 		}
 	}
 	remove := func(owner Owner) {
-		for k := range d.held.owned[owner] {
+		for k, o := range d.held.each(owner) {
 			if _, wanted := want[k]; !wanted && !spare[k] && (owner != nil || d.mine(k)) {
-				ops = append(ops, op{key: k, before: d.held.objects[k].object, from: owner, owner: owner})
+				s.ops = append(s.ops, op{key: k, before: o, from: owner, owner: owner})
 			}
 		}
 	}
@@ -72,8 +82,8 @@ func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) 
 	if leftovers {
 		remove(nil)
 	}
-	arrange(ops)
-	return ops, nil
+	arrange(s.ops)
+	return s, nil
 }
 
 // mine reports whether an object that nobody owns is one of ours, which may be deleted.
@@ -84,7 +94,7 @@ func (d *desired) mine(k key) bool {
 	case aGroup:
 		return d.cfg.OwnGroup(k.id)
 	}
-	return true // found takes no other rules
+	return true // switchState.objects names no other rules
 }
 
 // stage is when an operation is done: meters, groups and rules come into being in this order and go in the reverse order,

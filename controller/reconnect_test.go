@@ -15,14 +15,14 @@ import (
 func manyRules(t testing.TB, n int) (all []controller.OwnerState) {
 	t.Helper()
 	for o := range 10 {
-		s := controller.OwnerState{Owner: owner(fmt.Sprint("o", o)), Version: 1}
+		var s flows.State
 		for i := o; i < n; i += 10 {
 			m := make(flows.Match, 0, 5).Num(flows.EthType, 0x0800).Num(flows.IPProto, 6).Num(flows.TCPDst, 80).
 				NumMasked(flows.IPv4Dst, uint64(10<<24|i), 0xffffffff).Num(flows.TCPSrc, uint64(i&0xff))
-			s.State.Rules = append(s.State.Rules, flows.Rule{Table: uint8(30 + i%3), Priority: 100, Cookie: 0xef01 << 48, Match: m,
+			s.Rules = append(s.Rules, flows.Rule{Table: uint8(30 + i%3), Priority: 100, Cookie: 0xef01 << 48, Match: m,
 				Actions: []flows.Action{flows.Resubmit{Table: 40}}})
 		}
-		all = append(all, s)
+		all = append(all, controller.OwnerState{Owner: owner(fmt.Sprint("o", o)), Version: 1, State: made(s)})
 	}
 	return all
 }
@@ -30,7 +30,7 @@ func manyRules(t testing.TB, n int) (all []controller.OwnerState) {
 // load puts all that owners want into a switch.
 func load(fake *controllertest.Switch, all []controller.OwnerState) {
 	for _, s := range all {
-		fake.PutState(s.State)
+		fake.PutState(s.State.Plain())
 	}
 }
 
@@ -51,15 +51,16 @@ func TestManyRulesOnReconnect(t *testing.T) {
 				fake.PutState(flows.State{Rules: []flows.Rule{r}})
 			}
 			fake.PutState(strange)
+			second, third := all[1].State.Plain().Rules, all[2].State.Plain().Rules
 			for i := range 300 {
-				wrong := all[1].State.Rules[i]
+				wrong := second[i]
 				wrong.Actions = []flows.Action{flows.Output{Port: 9}}
 				fake.PutState(flows.State{Rules: []flows.Rule{wrong}})
-				missing := all[2].State.Rules[i]
+				missing := third[i]
 				fake.Remove(missing.String())
 			}
 			for _, s := range all {
-				right.Append(s.State)
+				right.Append(s.State.Plain())
 			}
 			right.Append(strange)
 			right.Sort()

@@ -169,7 +169,7 @@ func TestRefusedWithoutAsking(t *testing.T) {
 			h.connect(fake)
 			a := want(t, "a", 1, c.a)
 			if c.a == "" {
-				a.State.Meters = append(a.State.Meters, flows.Meter{ID: 101})
+				a.State = made(flows.State{Meters: []flows.Meter{{ID: 101}}})
 			}
 			h.ctl.Replace(1, []controller.OwnerState{a, want(t, "b", 1, c.b), want(t, "c", 1, cD+"priority=1,ip actions=drop")})
 			h.until(t, "applied c 1")

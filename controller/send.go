@@ -9,7 +9,7 @@ import (
 	"github.com/evenflow/evenflow/openflow"
 )
 
-// carryOut sends operations, which are arranged, waits until the switch has confirmed them and notes what it holds then.
+// carryOut sends operations, which are arranged, and waits until the switch has confirmed them.
 // It stops at the first step with a failure. The error means that the switch's state is not known.
 //
 // Meters come first and last, as Open vSwitch refuses them in bundles. What is between goes in atomic bundles, or in rows
@@ -27,9 +27,6 @@ func (sw *Switch) carryOut(ops []op) (out outcome, err error) {
 		}
 		for len(part) > 0 {
 			n, o, err := send(part)
-			for _, p := range o.made {
-				sw.desired.held.done(p)
-			}
 			sw.desired.modifications.Add(uint64(len(o.made)))
 			o.made = append(out.made, o.made...)
 			out = o

@@ -56,6 +56,7 @@ func (sw *Switch) serve(ctx context.Context) error {
 	}
 	sw.end(err)
 	rest.Wait()
+	sw.desired.release()
 	sw.received.publish()
 	err = sw.reason()
 	sw.ready.Store(false)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/controller/controllertest"
-	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/openflow"
 	"github.com/google/go-cmp/cmp"
 )
@@ -153,7 +152,7 @@ func TestUpdateDoesNotBlock(t *testing.T) {
 		defer close(done)
 		h.ctl.Replace(1, []controller.OwnerState{want(t, "a", 0, cD+"priority=1,ip actions=drop")})
 		for i := range uint64(1000) {
-			h.ctl.Update(1, []controller.OwnerState{{Owner: owner("a"), Version: i, State: flows.State{}}})
+			h.ctl.Update(1, []controller.OwnerState{{Owner: owner("a"), Version: i}})
 		}
 	}()
 	select {

@@ -8,47 +8,87 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// shared keeps one copy of what VIPs and addresses want, which is most often the same on every switch: a thousand VIPs on
-// many switches would else be held a thousand times each. Only the loop uses it.
+// shared keeps one copy of what owners want, which is most often the same on every switch: a thousand VIPs on many switches
+// would else be held a thousand times each. Only the loop uses it.
 type shared map[apps.Owner]*sharedOwner
 
-// sharedOwner is an owner as the controller keeps it, and the different states it wants now.
+// sharedOwner is an owner as the controller keeps it, the different things that each app wants for it now, and the different
+// states made of them.
 type sharedOwner struct {
 	owner  controller.Owner
-	states []flows.State
+	blocks [][]sharedBlock // by app
+	states []sharedState
 }
 
-// maxShared bounds the states kept of an owner: one for each kind of switch, and those before them.
+type sharedBlock struct {
+	plain flows.State
+	block *controller.Block
+}
+
+type sharedState struct {
+	blocks []*controller.Block
+	state  *controller.State
+}
+
+// maxShared bounds what is kept of an owner: one for each kind of switch, and those before them.
 const maxShared = 4
 
-// state is an owner's state, the copy that other switches have if there is one.
-func (s shared) state(o apps.Owner, st flows.State) controller.OwnerState {
+// of is an owner's place.
+func (s shared) of(o apps.Owner, apps int) *sharedOwner {
 	x := s[o]
 	if x == nil {
-		x = &sharedOwner{owner: o}
-		if o.Kind != apps.OwnerVIP && o.Kind != apps.OwnerAddress {
-			return controller.OwnerState{Owner: o, State: st} // differs from switch to switch
-		}
+		x = &sharedOwner{owner: o, blocks: make([][]sharedBlock, apps)}
 		s[o] = x
 	}
-	for _, have := range x.states {
-		if equalStates(have, st) {
-			return controller.OwnerState{Owner: x.owner, State: have}
+	return x
+}
+
+// block is what an app wants, the copy that other switches have if there is one; nil: nothing.
+func (x *sharedOwner) block(app int, plain flows.State) *controller.Block {
+	if empty(plain) {
+		return nil
+	}
+	list := x.blocks[app]
+	for _, have := range list {
+		if sameStates(have.plain, plain) {
+			return have.block
 		}
 	}
-	if len(st.Rules)+len(st.Groups)+len(st.Meters) == 0 {
-		delete(s, o)
-		return controller.OwnerState{Owner: x.owner}
+	if len(list) == maxShared {
+		list = slices.Delete(list, 0, 1)
+	}
+	b := controller.NewBlock(plain)
+	x.blocks[app] = append(list, sharedBlock{plain, b})
+	return b
+}
+
+// state is a state made of blocks, the one that other switches have if there is one.
+func (x *sharedOwner) state(blocks []*controller.Block) *controller.State {
+	for _, have := range x.states {
+		if slices.Equal(have.blocks, blocks) {
+			return have.state
+		}
 	}
 	if len(x.states) == maxShared {
 		x.states = slices.Delete(x.states, 0, 1)
 	}
-	x.states = append(x.states, st)
-	return controller.OwnerState{Owner: x.owner, State: st}
+	s := controller.NewState(blocks...)
+	x.states = append(x.states, sharedState{slices.Clone(blocks), s})
+	return s
 }
 
-// equalStates reports whether two states are the same, in the same order.
-func equalStates(a, b flows.State) bool {
-	return slices.EqualFunc(a.Rules, b.Rules, flows.Rule.Equal) && slices.EqualFunc(a.Groups, b.Groups, flows.Group.Equal) &&
+func empty(s flows.State) bool { return len(s.Rules)+len(s.Groups)+len(s.Meters) == 0 }
+
+// sameStates reports whether two states are the same, in the same order.
+func sameStates(a, b flows.State) bool {
+	return sameSlices(a.Rules, b.Rules, flows.Rule.Equal) && sameSlices(a.Groups, b.Groups, flows.Group.Equal) &&
 		slices.Equal(a.Meters, b.Meters)
+}
+
+// sameSlices is slices.EqualFunc, but at once for one and the same slice.
+func sameSlices[T any](a, b []T, equal func(a, b T) bool) bool {
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
+		return true
+	}
+	return slices.EqualFunc(a, b, equal)
 }

@@ -36,7 +36,7 @@ func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 		s.Connected, s.Ready, s.Since, s.Error = k.connected, k.ready, k.at, k.err
 		k.arrival.tell(&s)
 	}
-	for o, a := range e.status.acks[d] {
+	for o, a := range e.status.acks.open[d] {
 		if a.err != "" {
 			s.Error = fmt.Sprintf("%s: %s", o, a.err)
 		}

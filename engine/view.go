@@ -69,24 +69,28 @@ func sameBackend(a, b apps.Backend) bool {
 
 // push hands the controller what the dirty owners want of each switch, and everything to switches that have just come.
 func (e *Engine) push(old, v *apps.View, dirty []apps.Owner) {
-	stayed := make([]flows.DPID, 0, len(v.Switches))
+	var came, stayed []flows.DPID
 	for d := range v.Switches {
-		if !e.settled.attached[d] {
+		if e.settled.attached[d] {
+			came = append(came, d)
+		} else {
 			stayed = append(stayed, d)
-			continue
 		}
-		e.ctl.Replace(d, e.desired(v.Only(d), allOwners(v))[d])
 	}
-	if len(dirty) == 0 {
-		return
-	}
-	for d, states := range e.desired(v.Only(stayed...), dirty) {
-		for _, s := range states {
-			if f := e.stale(old, v, s.Owner.(apps.Owner), v.Switches[d].Zone); len(f) > 0 {
-				e.owed.add(d, s.Owner.(apps.Owner), s.Version, f)
+	if len(dirty) > 0 {
+		for d, states := range e.desired(v.Only(stayed...), dirty) {
+			for _, s := range states {
+				if f := e.stale(old, v, s.Owner.(apps.Owner), v.Switches[d].Zone); len(f) > 0 {
+					e.owed.add(d, s.Owner.(apps.Owner), s.Version, f)
+				}
 			}
+			e.ctl.Update(d, states)
 		}
-		e.ctl.Update(d, states)
+	}
+	if len(came) > 0 {
+		for d, all := range e.desired(v.Only(came...), allOwners(v)) {
+			e.ctl.Replace(d, all)
+		}
 	}
 }
 
@@ -102,20 +106,30 @@ func (e *Engine) stale(old, v *apps.View, o apps.Owner, zone uint16) (out []apps
 
 // desired is what owners want of each switch of the view, noted as sent.
 func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]controller.OwnerState {
+	version := e.status.sent(v, owners)
 	out := make(map[flows.DPID][]controller.OwnerState, len(v.Switches))
+	for d := range v.Switches {
+		out[d] = make([]controller.OwnerState, 0, len(owners))
+	}
 	for _, o := range owners {
-		wanted := make(map[flows.DPID]flows.State, len(v.Switches))
-		for _, app := range e.apps {
+		x := e.shared.of(o, len(e.apps))
+		wanted := make(map[flows.DPID][]*controller.Block, len(v.Switches))
+		for i, app := range e.apps {
 			for d, s := range app.Desired(v, o) {
-				w := wanted[d]
-				w.Append(s)
-				wanted[d] = w
+				if b := x.block(i, s); b != nil {
+					wanted[d] = append(wanted[d], b)
+				}
 			}
 		}
 		for d := range v.Switches {
-			st := e.shared.state(o, wanted[d])
-			st.Version = e.status.sent(d, o, v)
-			out[d] = append(out[d], st)
+			s := controller.OwnerState{Owner: x.owner, Version: version}
+			if len(wanted[d]) > 0 {
+				s.State = x.state(wanted[d])
+			}
+			out[d] = append(out[d], s)
+		}
+		if len(wanted) == 0 {
+			delete(e.shared, o)
 		}
 	}
 	return out

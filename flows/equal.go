@@ -3,6 +3,7 @@ package flows
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // RuleKey is a rule's identity: table, priority and match. Comparable.
@@ -10,6 +11,9 @@ type RuleKey struct{ key string }
 
 // Key is the rule's identity.
 func (r Rule) Key() RuleKey { return RuleKey{string(r.appendKey(nil))} }
+
+// Compare orders identities.
+func (k RuleKey) Compare(o RuleKey) int { return strings.Compare(k.key, o.key) }
 
 // appendKey is the identity in bytes: equal exactly for equal identities.
 func (r *Rule) appendKey(b []byte) []byte {

@@ -176,8 +176,9 @@ func outdated(t *target, r *flows.InstalledRule) bool {
 
 // lose ends the connections at switch d that are not among those found there.
 func (s *service) lose(d flows.DPID, found map[key]*pair) {
-	for i := range s.shards {
-		sh := &s.shards[i]
+	shards := s.shards()
+	for i := range shards {
+		sh := &shards[i]
 		sh.mu.Lock()
 		p := s.plan.Load()
 		for k, e := range sh.conns {

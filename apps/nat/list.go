@@ -16,8 +16,9 @@ func (a *App) List(id vip.ID, max int) []apps.Connection {
 		return nil
 	}
 	var out []apps.Connection
-	for i := range s.shards {
-		out = s.list(&s.shards[i], out, max)
+	shards := s.shards()
+	for i := range shards {
+		out = s.list(&shards[i], out, max)
 	}
 	slices.SortFunc(out, func(x, y apps.Connection) int {
 		if c := x.Client.Compare(y.Client); c != 0 {

@@ -143,7 +143,7 @@ func (a *App) send(p *plan, t *target, k key, in *apps.Punted, with bool, x *scr
 	}
 	out.Add(x.whole(p, t, k, reverse, with, idle))
 	out.Add(x.whole(p, t, k, forward, with, idle))
-	pair := &t.pairs[variant(with)]
+	pair := p.pair(t, with)
 	actions := pair.first
 	if t.addr == k.client {
 		actions = pair.firstHairpin

@@ -114,12 +114,12 @@ func (x *scratch) whole(p *plan, t *target, k key, h halves, nicira bool, idle u
 	}
 	r := x.half(p, t, k, h)
 	r.IdleTimeout = idle
-	r.Actions = p.actions(t, k, h, nicira)
+	r.Actions = p.actionsOf(t, k, h, nicira)
 	return r
 }
 
-func (p *plan) actions(t *target, k key, h halves, nicira bool) []flows.Action {
-	pair, hairpin := &t.pairs[variant(nicira)], t.addr == k.client
+func (p *plan) actionsOf(t *target, k key, h halves, nicira bool) []flows.Action {
+	pair, hairpin := p.pair(t, nicira), t.addr == k.client
 	switch {
 	case h == forward && hairpin:
 		return pair.hairpin

@@ -1,6 +1,8 @@
 package nat
 
 import (
+	"sync/atomic"
+
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
@@ -17,12 +19,17 @@ type plan struct {
 	cookie     uint64 // of the rules of connections
 	scheduler  vip.Scheduler
 	candidates *vip.Candidates
-	targets    []target // in the order of the VIP's backends; then those that have just been removed
-	index      map[uint32]int
+	targets    []target                         // in the order of the VIP's backends; then those that have just been removed
+	index      map[uint32]int                   // of targets by id; nil while they are few
+	actions    [2]atomic.Pointer[[]pairActions] // of the targets, without and with Nicira's extensions; made when first asked for
 }
+
+// fewTargets are looked through as fast as a map.
+const fewTargets = 16
 
 // target is a backend as the rules of its connections have it.
 type target struct {
+	place  int // in the plan's targets
 	id     uint32
 	name   string
 	addr   address
@@ -33,13 +40,12 @@ type target struct {
 	takes  bool      // new connections
 	cut    bool      // its connections have ended
 	counts *counts
-	pairs  [2]pairActions // without, with Nicira's extensions
 }
 
 // newPlan follows old, which is nil for a VIP that is new.
 func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 	p := &plan{vip: x, proto: protocol(x), addr: x.Address.As16(), idle: idleSeconds(x), fin: s.app.cfg.FinTimeout,
-		cookie: apps.Cookie(apps.KindConnection, apps.ClassNAT, x.ID), index: make(map[uint32]int, len(x.Backends))}
+		cookie: apps.Cookie(apps.KindConnection, apps.ClassNAT, x.ID), targets: make([]target, 0, len(x.Backends))}
 	all := make([]vip.Candidate, len(x.Backends))
 	for i := range x.Backends {
 		b := &x.Backends[i]
@@ -49,7 +55,6 @@ func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 		} else if was := old.target(b.ID); was != nil {
 			t.mac = was.mac
 		}
-		t.pairs = [2]pairActions{p.pairActions(&t, false), p.pairActions(&t, true)}
 		all[i] = vip.Candidate{ID: b.ID, Weight: b.Weight, Up: t.takes, Live: &t.counts.live}
 		p.add(t)
 	}
@@ -59,7 +64,7 @@ func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 		return p
 	}
 	for _, t := range old.targets {
-		if _, stays := p.index[t.id]; !stays && !(t.cut && !t.takes && t.counts.live.Load() == 0) {
+		if p.target(t.id) == nil && !(t.cut && !t.takes && t.counts.live.Load() == 0) {
 			t.cut, t.takes = true, false
 			p.add(t)
 		}
@@ -68,8 +73,16 @@ func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 }
 
 func (p *plan) add(t target) {
-	p.index[t.id] = len(p.targets)
+	t.place = len(p.targets)
 	p.targets = append(p.targets, t)
+	if p.index != nil {
+		p.index[t.id] = t.place
+	} else if len(p.targets) > fewTargets {
+		p.index = make(map[uint32]int, cap(p.targets))
+		for i := range p.targets {
+			p.index[p.targets[i].id] = i
+		}
+	}
 }
 
 // target is the backend with an id, nil if it left long ago. A nil plan has none.
@@ -77,11 +90,18 @@ func (p *plan) target(id uint32) *target {
 	if p == nil {
 		return nil
 	}
-	i, ok := p.index[id]
-	if !ok {
+	if p.index != nil {
+		if i, ok := p.index[id]; ok {
+			return &p.targets[i]
+		}
 		return nil
 	}
-	return &p.targets[i]
+	for i := range p.targets {
+		if p.targets[i].id == id {
+			return &p.targets[i]
+		}
+	}
+	return nil
 }
 
 // listening is the backend that has an address and port, as a packet to the VIP's port vport reaches it.
@@ -116,6 +136,21 @@ type pairActions struct {
 	forward, reverse    []flows.Action
 	hairpin, hairback   []flows.Action
 	first, firstHairpin []flows.Action // for the first packet, which is sent through no rule
+}
+
+// pair are the actions of a backend's rules.
+func (p *plan) pair(t *target, nicira bool) *pairActions {
+	made := &p.actions[variant(nicira)]
+	all := made.Load()
+	if all == nil {
+		list := make([]pairActions, len(p.targets))
+		for i := range p.targets {
+			list[i] = p.pairActions(&p.targets[i], nicira)
+		}
+		all = &list
+		made.Store(all) // another may have done so meanwhile: they are equal
+	}
+	return &(*all)[t.place]
 }
 
 func (p *plan) pairActions(t *target, nicira bool) (out pairActions) {

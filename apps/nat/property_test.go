@@ -264,8 +264,9 @@ func (w *world) check() {
 	p := s.plan.Load()
 	var x scratch
 	entries := 0
-	for i := range s.shards {
-		for k, e := range s.shards[i].conns {
+	shards := s.shards()
+	for i := range shards {
+		for k, e := range shards[i].conns {
 			entries++
 			live[e.backend]++
 			t := p.target(e.backend)

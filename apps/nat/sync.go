@@ -93,8 +93,12 @@ const (
 // sweep visits every connection, and adds the rules that must go.
 func (s *service) sweep(out map[flows.DPID][]flows.Rule, of func(*target) fate, closed bool) {
 	var x scratch
-	for i := range s.shards {
-		sh := &s.shards[i]
+	if closed {
+		s.makeTable() // a packet that comes late must find it closed
+	}
+	shards := s.shards()
+	for i := range shards {
+		sh := &shards[i]
 		sh.mu.Lock()
 		p := s.plan.Load()
 		sh.closed = sh.closed || closed

@@ -35,10 +35,12 @@ type entry struct {
 	begun   bool   // its SYN has been seen; it is not adopted
 }
 
+type table [shardCount]shard
+
 type shard struct {
 	mu     sync.Mutex
-	conns  map[key]entry
-	closed bool // the VIP is gone
+	conns  map[key]entry // nil before the first
+	closed bool          // the VIP is gone
 	_      [40]byte
 }
 
@@ -48,12 +50,12 @@ type counts struct{ live, total atomic.Int64 }
 // service is the runtime of a VIP. What the plan says holds for whoever has a shard's lock: Sync stores a new plan first and
 // then visits every shard, so that no connection can be made by an old plan and stay behind.
 type service struct {
-	app    *App
-	id     vip.ID
-	plan   atomic.Pointer[plan]
-	size   atomic.Int64 // of the table
-	seed   maphash.Seed
-	shards [shardCount]shard
+	app   *App
+	id    vip.ID
+	plan  atomic.Pointer[plan]
+	size  atomic.Int64 // of the table
+	seed  maphash.Seed
+	table atomic.Pointer[table] // nil before the first packet: of many VIPs most have none for long
 
 	mu     sync.Mutex
 	counts map[uint32]*counts // by backend id, also of those that have left
@@ -61,15 +63,29 @@ type service struct {
 
 func newService(a *App, v *apps.View, x *apps.VIP) *service {
 	s := &service{app: a, id: x.ID, seed: maphash.MakeSeed(), counts: map[uint32]*counts{}}
-	for i := range s.shards {
-		s.shards[i].conns = map[key]entry{}
-	}
 	s.plan.Store(newPlan(s, v, x, nil))
 	return s
 }
 
 func (s *service) shard(k key) *shard {
-	return &s.shards[maphash.Comparable(s.seed, k)%shardCount]
+	t := s.table.Load()
+	if t == nil {
+		t = s.makeTable()
+	}
+	return &t[maphash.Comparable(s.seed, k)%shardCount]
+}
+
+func (s *service) makeTable() *table {
+	s.table.CompareAndSwap(nil, new(table))
+	return s.table.Load()
+}
+
+// shards are all that have been made. One made after a plan was stored knows no older plan.
+func (s *service) shards() []shard {
+	if t := s.table.Load(); t != nil {
+		return t[:]
+	}
+	return nil
 }
 
 // counted are the counts of a backend.
@@ -141,6 +157,9 @@ func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, ent
 
 // enter counts a connection whose size and answers have been claimed.
 func (s *service) enter(sh *shard, t *target, k key, e entry) {
+	if sh.conns == nil {
+		sh.conns = map[key]entry{}
+	}
 	sh.conns[k] = e
 	t.counts.live.Add(1)
 	t.counts.total.Add(1)
