@@ -67,6 +67,12 @@ func (d *Detector) Restart(reason string) {
 	}
 }
 
+// Resting is how many samples there will be no alarm for.
+func (d *Detector) Resting() int { return d.cool }
+
+// Rest rules out an alarm for some samples.
+func (d *Detector) Rest(samples int) { d.cool = samples }
+
 func (d *Detector) filling() string {
 	return fmt.Sprintf("%d of %d samples", d.held, d.settings.Window)
 }

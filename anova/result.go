@@ -89,7 +89,7 @@ func (s Settings) test(r *Result, scaled [][]float64) (err error) {
 
 // answer decides on what the test has said.
 func (s Settings) answer(r Result) Result {
-	gate := s.gate(len(r.Means))
+	gate := s.GateOf(len(r.Means))
 	far := r.Effect > gate
 	switch significant := r.Rejects(s.Alpha); {
 	case math.IsNaN(r.Statistic):
@@ -113,7 +113,7 @@ func (r Result) answer(v Verdict, format string, args ...any) Result {
 
 // calm reports whether nothing is left of an imbalance.
 func (s Settings) calm(r Result) bool {
-	return r.idle || r.Verdict != Imbalanced && r.Effect < s.gate(len(r.Means))/2
+	return r.idle || r.Verdict != Imbalanced && r.Effect < s.GateOf(len(r.Means))/2
 }
 
 // errWidth is a row of loads that is not one for each port.

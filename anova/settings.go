@@ -99,8 +99,8 @@ func (s Settings) Check() (errs []*SettingError) {
 	return errs
 }
 
-// gate is the one for k ports.
-func (s Settings) gate(k int) float64 {
+// GateOf is the gate for k ports.
+func (s Settings) GateOf(k int) float64 {
 	if k >= manyPorts {
 		return s.GateMany
 	}

@@ -28,6 +28,7 @@ type Config struct {
 	Ports            []Port      `json:"ports"`
 	Routers          []Router    `json:"routers"`
 	PacketIn         PacketIn    `json:"packet_in"`
+	Detector         Detector    `json:"detector"`
 	VIPs             []vip.Spec  `json:"vips"` // of the schema of the API; never nil
 }
 
@@ -61,6 +62,7 @@ func Default() Config {
 		HTTP:     "127.0.0.1:8080",
 		Log:      Log{Level: "info", Format: "text"},
 		PacketIn: PacketIn{LLDP: apps.RateLLDP, Neighbour: apps.RateNeighbour, VIP: apps.RateVIP, Other: apps.RateOther, Reject: apps.RateReject},
+		Detector: defaultDetector(),
 		VIPs:     []vip.Spec{},
 	}
 }
@@ -112,6 +114,7 @@ func (d *document) check(c *Config) {
 			d.fail("packet_in."+r.key, "0: want at least 1 packet per second")
 		}
 	}
+	d.checkDetector(&c.Detector)
 	d.checkPorts(c.Ports)
 	d.checkRouters(c.Routers)
 	d.checkVIPs(c.VIPs, "vips", make(map[string]string))

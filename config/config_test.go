@@ -31,6 +31,16 @@ routers:
   - address: fd00::fe/64
 packet_in:
   vip: 9000
+detector:
+  mode: paper
+  interval: 500ms
+  alpha: 0.01
+  gate: 1
+  sets:
+    - name: uplinks
+      ports:
+        - {dpid: 0000000000000001, port_no: 1, capacity: 2.5}
+        - {dpid: 0000000000000001, port_no: 2}
 vips:
   - name: web
     address: 10.0.0.100
@@ -60,6 +70,8 @@ func TestParse(t *testing.T) {
 	want.Ports = []Port{{DPID: 0x12, PortNo: 1, Kind: "edge"}, {DPID: 0xa1, PortNo: 2, Kind: "link", Link: &topo.PortID{DPID: 1, No: 3}}}
 	want.Routers = []Router{{"10.0.0.254/24", "10.0.0.1"}, {Address: "fd00::fe/64"}}
 	want.PacketIn.VIP = 9000
+	want.Detector.Mode, want.Detector.Interval, want.Detector.Alpha, want.Detector.Gate = "paper", vip.Duration(500e6), 0.01, 1
+	want.Detector.Sets = []PortSet{{"uplinks", []WatchedPort{{DPID: 1, PortNo: 1, Capacity: 2.5}, {DPID: 1, PortNo: 2}}}}
 	want.VIPs = []vip.Spec{
 		{Name: "web", Address: "10.0.0.100", Protocol: vip.TCP, Port: "80", Mode: vip.ModeNAT, IdleTimeout: 30e9, Backends: []vip.BackendSpec{
 			{Name: "b1", Address: "10.0.0.1", Port: 8080}, {Name: "b2", Address: "10.0.0.2", Weight: new(0), Admin: vip.Draining}}},
@@ -83,7 +95,7 @@ func TestParseErrors(t *testing.T) {
 	const web = "vips:\n- name: web\n  address: 10.0.0.100\n  protocol: tcp\n  port: 80\n"
 	const link = "ports:\n- dpid: 0000000000000001\n  port_no: 1\n  kind: link\n"
 	tests := []struct{ text, want string }{
-		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, openflow_tls, openflow_versions, http, http_tls, data, token_file, allowed_hosts, log, ports, routers, packet_in, vips"},
+		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, openflow_tls, openflow_versions, http, http_tls, data, token_file, allowed_hosts, log, ports, routers, packet_in, detector, vips"},
 		{"a: [", "f:1: sequence end token ']' not found"},
 		{"http: 127.0.0.1:80\nhttp: 127.0.0.1:81", `f:2: mapping key "http" already defined at [1:1]`},
 		{"http: x\n---\nhttp: y", "f:3: a second document; a configuration is one"},
@@ -102,6 +114,30 @@ func TestParseErrors(t *testing.T) {
 		{"packet_in:\n  vip: 0", "f:2: packet_in.vip: 0: want at least 1 packet per second"},
 		{"packet_in:\n  vip: -1", "f:2: packet_in.vip: -1: want a whole number from 0 to 4294967295"},
 		{"packet_in:\n  arp: 1", "f:2: packet_in.arp: unknown key; want one of lldp, neighbour, vip, other, reject"},
+		{"detector: {mode: best}", `f:1: detector.mode: "best": want one of robust, paper, off`},
+		{"detector:\n  interval: 0s", "f:2: detector.interval: 0s: want 100ms to 1m0s"},
+		{"detector:\n  window: 7", "f:2: detector.window: 7: want 8 to 3600 samples in mode robust"},
+		{"detector:\n  mode: paper\n  window: 1", "f:3: detector.window: 1: want 2 to 3600 samples in mode paper"},
+		{"detector:\n  step: 0", "f:2: detector.step: 0: want 1 to 3600 samples"},
+		{"detector:\n  alpha: 0", "f:2: detector.alpha: 0: want more than 0 and less than 1"},
+		{"detector:\n  alpha: 1.0", "f:2: detector.alpha: 1: want more than 0 and less than 1"},
+		{"detector:\n  alpha: .nan", "f:2: detector.alpha: .nan: want a number"},
+		{"detector:\n  alpha: much", "f:2: detector.alpha: much: want a number"},
+		{"detector:\n  gate: -1", "f:2: detector.gate: -1: want 0 to 10: a part of a port's fair share, such as 0.2"},
+		{"detector:\n  gate_many: 11", "f:2: detector.gate_many: 11: want 0 to 10"},
+		{"detector:\n  streak: 0", "f:2: detector.streak: 0: want 1 to 3600"},
+		{"detector:\n  release: 0", "f:2: detector.release: 0: want 1 to 3600"},
+		{"detector:\n  cool_down: -1", "f:2: detector.cool_down: -1: want 0 to 3600"},
+		{"detector:\n  min_rate: -1", "f:2: detector.min_rate: -1: want a whole number from 0"},
+		{"detector:\n  sets:\n  - name: a\n    ports: []", "f:4: detector.sets[0].ports: 0: want 2 to 1000 ports to compare"},
+		{"detector:\n  sets:\n  - name: A\n    ports: [{dpid: 0000000000000001, port_no: 1}, {dpid: 0000000000000001, port_no: 2}]",
+			`f:3: detector.sets[0].name: "A": want 1 to 63 of a-z`},
+		{"detector:\n  sets:\n  - name: a\n    ports: [{dpid: 0000000000000001, port_no: 1}, {dpid: 0000000000000001, port_no: 1}]",
+			"f:4: detector.sets[0].ports[1].port_no: detector.sets[0].ports[0] is the same port"},
+		{"detector:\n  sets:\n  - name: a\n    ports: [{port_no: 1}, {dpid: 0000000000000001, port_no: 1}]",
+			"f:4: detector.sets[0].ports[0].dpid: is needed: 16 hex digits"},
+		{"detector:\n  sets:\n  - name: a\n    ports: [{dpid: 0000000000000001, port_no: 2, capacity: -1}, {dpid: 0000000000000001, port_no: 1}]",
+			"f:4: detector.sets[0].ports[0].capacity: -1: want more than 0"},
 		{"ports:\n- {port_no: 1, kind: edge}", "f:2: ports[0].dpid: is needed: 16 hex digits"},
 		{"ports:\n- {dpid: 1, port_no: 1, kind: edge}", `f:2: ports[0].dpid: datapath id "1": want 16 hex digits`},
 		{"ports:\n- dpid: 0000000000000001\n  kind: edge", "f:2: ports[0].port_no: 0: want the number of a port, 1 to 4294967039"},

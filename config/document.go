@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -131,6 +132,13 @@ func (d *document) value(n ast.Node, out reflect.Value, key string) {
 			return
 		}
 		out.SetUint(v)
+	case out.CanFloat():
+		v, err := strconv.ParseFloat(n.GetToken().Value, 64)
+		if _, text := n.(*ast.StringNode); err != nil || text || math.IsNaN(v) || math.IsInf(v, 0) {
+			d.fail(key, "%s: want a number", n)
+			return
+		}
+		out.SetFloat(v)
 	default:
 		d.fail(key, "cannot be read into %s", out.Type())
 	}

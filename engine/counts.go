@@ -14,6 +14,7 @@ func (e *Engine) Counts() []apps.Count {
 		{Part: "engine", Reason: "malformed frame", N: e.undelivered.malformed.Load()},
 		{Part: "engine", Reason: "packet for no app", N: e.undelivered.unclaimed.Load()},
 		{Part: "engine", Reason: "event not listed", N: e.events.lostCount()},
+		{Part: "engine", Reason: "sample of loads not usable", N: e.imbalance.lostCount()},
 	}
 	endings := e.ctl.Endings()
 	for _, reason := range slices.Sorted(maps.Keys(endings)) {

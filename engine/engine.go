@@ -41,6 +41,7 @@ type Config struct {
 	Now        func() time.Time // the clock; nil: time.Now
 
 	PollInterval time.Duration // between two readings of a switch's counters; 0: 1 s
+	Watching     apps.Watching // how loads of ports are compared; without an interval they are not
 }
 
 // Engine is the loop. Its methods may be called from any goroutine.
@@ -59,15 +60,16 @@ type Engine struct {
 	undelivered undelivered
 	topoCounts  atomic.Pointer[topo.Counters]
 
-	view     atomic.Pointer[apps.View]
-	sessions atomic.Pointer[map[*controller.Switch]*session]
-	status   *status
-	stats    *controller.Stats
-	courses  *courses
-	drops    *dropCounts
-	owed     owed
-	tally    *tally
-	shares   shares
+	view      atomic.Pointer[apps.View]
+	sessions  atomic.Pointer[map[*controller.Switch]*session]
+	status    *status
+	stats     *controller.Stats
+	courses   *courses
+	drops     *dropCounts
+	owed      owed
+	tally     *tally
+	shares    shares
+	imbalance *imbalance
 
 	// The loop's own.
 	model    *model
@@ -92,6 +94,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
 	}
+	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
 	e.sessions.Store(&map[*controller.Switch]*session{})
 	e.health = health.New(health.Config{Now: cfg.Now})
 	for _, m := range append(slices.Clip(cfg.Apps), Mount{apps.ClassHealth, e.health}) {
@@ -151,6 +154,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	g.Go(func() error { return e.poll(gctx) })
 	g.Go(func() error { return e.health.Run(gctx, e.sendProbe) })
+	g.Go(func() error { return e.watchLoads(gctx) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

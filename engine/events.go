@@ -225,7 +225,7 @@ func (e *Engine) tellOf(origin vip.Origin, kind, subject, message string) {
 }
 
 // throttle keeps what may come in floods from washing everything else out of the log: errors, ports and comings and goings of a
-// switch, and hosts. The zero throttle is ready.
+// switch, hosts, and verdicts on loads. The zero throttle is ready.
 type throttle struct {
 	window time.Time
 	counts map[string]int
@@ -233,8 +233,9 @@ type throttle struct {
 
 const throttleWindow = 10 * time.Second
 
-// throttled are the kinds of events that are bounded, and how many may come in a window: of hosts in all, else from one switch.
-var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200}
+// throttled are the kinds of events that are bounded, and how many may come in a window: of hosts in all, else
+// of one switch or VIP.
+var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200, "imbalance": 20}
 
 // pass reports whether an event is to be kept. The first that is not becomes one that says so.
 func (t *throttle) pass(e apps.Event) (apps.Event, bool) {

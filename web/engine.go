@@ -61,12 +61,21 @@ type EventReader interface {
 	EventsChanged() <-chan struct{}
 }
 
+// LoadReader reads how evenly ports are loaded.
+type LoadReader interface {
+	// Imbalances are those of VIPs and of sets of ports, by name; with samples and history in detail.
+	Imbalances(detail bool) []apps.Imbalance
+	// VIPImbalance is a VIP's in detail.
+	VIPImbalance(name string) (apps.Imbalance, error)
+}
+
 // Engine is what the API stands on.
 type Engine interface {
 	VIPModel
 	SwitchReader
 	TopologyReader
 	EventReader
+	LoadReader
 	// Backup writes a backup of the store.
 	Backup(w io.Writer) error
 	// Counts are what was turned away, one for each part and reason.

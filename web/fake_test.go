@@ -321,4 +321,16 @@ func (f *fakeEngine) EventsChanged() <-chan struct{} {
 	return f.changed
 }
 
+func (f *fakeEngine) Imbalances(detail bool) (out []apps.Imbalance) {
+	for _, r := range f.VIPs() {
+		out = append(out, imbalanceOf(r.Name, apps.KindVIP, detail))
+	}
+	return out
+}
+
+func (f *fakeEngine) VIPImbalance(name string) (apps.Imbalance, error) {
+	_, err := f.VIP(name)
+	return imbalanceOf(name, apps.KindVIP, true), err
+}
+
 func (f *fakeEngine) Ready() error { return f.notYet }

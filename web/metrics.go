@@ -40,7 +40,7 @@ type engineCollector struct{ eng Engine }
 
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchRules, packetIns, packetInsDropped, flowMods, modifications,
-		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp} {
+		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak} {
 		ch <- d
 	}
 }
@@ -60,6 +60,9 @@ func (e engineCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, r := range e.eng.VIPs() {
 		collectVIP(put, r)
+	}
+	for _, r := range e.eng.Imbalances(false) {
+		collectImbalance(put, &r)
 	}
 }
 

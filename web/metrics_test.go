@@ -28,6 +28,18 @@ evenflow_http_requests_total{code="200",method="PATCH",route="/api/v1/vips/:vip/
 evenflow_http_requests_total{code="201",method="POST",route="/api/v1/vips"} 1
 evenflow_http_requests_total{code="404",method="GET",route="/api/v1/vips/:vip"} 1
 evenflow_http_requests_total{code="404",method="GET",route="none"} 1
+# TYPE evenflow_load_effect_size gauge
+evenflow_load_effect_size{kind="vip",name="web"} 0.5
+# TYPE evenflow_load_f gauge
+evenflow_load_f{kind="vip",name="web"} 19.25
+# TYPE evenflow_load_p gauge
+evenflow_load_p{kind="vip",name="web"} 8e-07
+# TYPE evenflow_load_streak gauge
+evenflow_load_streak{kind="vip",name="web"} 3
+# TYPE evenflow_load_verdict gauge
+evenflow_load_verdict{kind="vip",name="web",verdict="balanced"} 0
+evenflow_load_verdict{kind="vip",name="web",verdict="imbalanced"} 1
+evenflow_load_verdict{kind="vip",name="web",verdict="undecided"} 0
 # TYPE evenflow_modifications_total counter
 evenflow_modifications_total{dpid="0000000000000001"} 5
 evenflow_modifications_total{dpid="0000000000000002"} 0

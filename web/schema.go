@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/evenflow/evenflow/anova"
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
@@ -46,6 +47,9 @@ type (
 	phaseType     struct{}
 	stateType     struct{}
 	seriesType    struct{}
+	numberType    struct{}
+	verdictType   struct{}
+	markType      struct{}
 )
 
 func (dpidType) Schema(huma.Registry) *huma.Schema {
@@ -109,6 +113,18 @@ func (seriesType) Schema(huma.Registry) *huma.Schema {
 		Items: &huma.Schema{Type: huma.TypeNumber, Nullable: true}}
 }
 
+func (numberType) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Nullable: true}
+}
+
+func (verdictType) Schema(huma.Registry) *huma.Schema {
+	return enum("Whether ports are evenly loaded; undecided: there is too little to tell", anova.Balanced, anova.Imbalanced, anova.Undecided)
+}
+
+func (markType) Schema(huma.Registry) *huma.Schema {
+	return enum("How much two ports differ", anova.Same, anova.Differ, anova.Urgent)
+}
+
 func enum[T ~string](doc string, values ...T) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Description: doc}
 	for _, v := range values {
@@ -156,6 +172,9 @@ func newSchemas() huma.Registry {
 		{reflect.TypeFor[vip.Phase](), reflect.TypeFor[phaseType]()},
 		{reflect.TypeFor[vip.State](), reflect.TypeFor[stateType]()},
 		{reflect.TypeFor[apps.Series](), reflect.TypeFor[seriesType]()},
+		{reflect.TypeFor[apps.Number](), reflect.TypeFor[numberType]()},
+		{reflect.TypeFor[anova.Verdict](), reflect.TypeFor[verdictType]()},
+		{reflect.TypeFor[anova.Mark](), reflect.TypeFor[markType]()},
 	} {
 		reg.RegisterTypeAlias(a.of, a.is)
 	}

@@ -135,6 +135,7 @@ func (s *Server) routes() error {
 	s.registerBackends(a)
 	s.registerSwitches(a)
 	s.registerHistory(a)
+	s.registerImbalance(a)
 	s.registerTopology(a)
 	s.registerEvents(a)
 	s.registerLive(a)

@@ -25,6 +25,9 @@ var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 const nameMessage = "want 1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
+// ValidName reports whether a VIP, a backend or a set of ports may have a name.
+func ValidName(s string) bool { return nameRule.MatchString(s) }
+
 // Validate checks a normalised Spec. Its error is [FieldErrors] with all that is wrong, or wraps [ErrNotBuilt] when the
 // mode is one of those to come.
 func Validate(s Spec) error {

@@ -34,6 +34,17 @@ const switchesRead = `{"items":[
 	{"dpid":"0000000000000002","connected":false,"ready":false,"openflow":"","address":"","since":"2026-05-01T11:59:00Z","error":"echo timed out\u001b[31m",
 	"rules":0,"drops":[{"reason":"VIP source at an edge","packets":2}],"warnings":["no Nicira extensions"]}]}`
 
+const imbalanceRead = `{"name":"web","kind":"vip","verdict":"imbalanced","reason":"50 % from its fair share, p 8e-07","since":"2026-05-01T11:59:00Z",
+	"top":"b1","streak":3,"mode":"robust","tested":"2026-05-01T11:59:59Z","f":19.25,"df1":1,"df2":26.5,"p":8e-7,"effect_size":0.5,"gate":0.2,
+	"autocorrelation":0.25,"effective_samples":36,"window":{"samples":60,"size":60,"step":10,"interval":1,"restarted":"2026-05-01T11:30:00Z","reason":"begun"},
+	"ports":[{"name":"b1","dpid":"0000000000000001","port_no":1,"compared":true,"reason":"","capacity":1,"mean":3e6,"deviation":0.5,"samples":[3e6,null]},
+	{"name":"b2","dpid":"0000000000000001","port_no":2,"compared":true,"reason":"","capacity":1,"mean":1e6,"deviation":-0.5},
+	{"name":"b3","dpid":"0000000000000002","port_no":1,"compared":false,"reason":"down","capacity":1,"mean":null,"deviation":null}],
+	"matrix":[["","**"],["**",""]],"pairs":[{"a":"b1","b":"b2","difference":1,"p":8e-7,"mark":"**"}]}`
+
+const untestedRead = `{"name":"dns","kind":"vip","verdict":"undecided","reason":"7 of 60 samples","since":"2026-05-01T11:59:53Z","top":"","streak":0,
+	"mode":"robust","tested":null,"f":null,"df1":null,"df2":null,"p":null,"effect_size":null,"gate":0.2,"window":{},"ports":[],"matrix":[],"pairs":[]}`
+
 func reads() map[string]answer {
 	return map[string]answer{
 		"GET /api/v1/vips":       {body: `{"items":[` + webRead + `,` + dnsRead + `]}`},
@@ -50,8 +61,10 @@ func reads() map[string]answer {
 		"GET /api/v1/links": {body: `{"items":[{"a":{"dpid":"0000000000000001","port_no":2},"b":{"dpid":"0000000000000002","port_no":10}}]}`},
 		"GET /api/v1/vips/web/connections": {body: `{"items":[
 			{"client":"10.0.0.9:40000","vip_port":80,"backend":"b1","dpid":"0000000000000001","since":"2026-05-01T11:59:00Z"}]}`},
-		"GET /api/v1/events": {body: `{"items":[{"id":1,"time":"2026-05-01T11:59:00Z","kind":"vip","subject":"web","message":"created"}]}`},
-		"GET /readyz":        {body: `{"status":"ready"}`},
+		"GET /api/v1/events":             {body: `{"items":[{"id":1,"time":"2026-05-01T11:59:00Z","kind":"vip","subject":"web","message":"created"}]}`},
+		"GET /api/v1/imbalance":          {body: `{"items":[` + imbalanceRead + `,` + untestedRead + `]}`},
+		"GET /api/v1/vips/web/imbalance": {body: imbalanceRead},
+		"GET /readyz":                    {body: `{"status":"ready"}`},
 	}
 }
 
@@ -115,6 +128,27 @@ A                 PORT  B                 PORT
 		{"get connections web", `
 CLIENT          PORT  BACKEND  SWITCH            AGE
 10.0.0.9:40000  80    b1       0000000000000001  60s
+`},
+		{"get imbalance", `
+NAME  KIND  VERDICT     SINCE  F                P      EFFECT  STREAK  TOP  REASON
+web   vip   imbalanced  60s    19.25 (1, 26.5)  8e-07  50%     3       b1   50 % from its fair share, p 8e-07
+dns   vip   undecided   7s     -                -      -       0       -    7 of 60 samples
+`},
+		{"get imbalance web", `
+name     web
+verdict  imbalanced: 50 % from its fair share, p 8e-07
+since    2026-05-01T11:59:00Z
+test     mode robust, F 19.25 (1, 26.5), p 8e-07, effect 50% (gate 20%), 3 in a row
+window   60 of 60 samples of 1s, tested each 10; begun 30m ago: begun
+
+PORT  SWITCH            NO  CAPACITY  MEAN      DEVIATION  REASON
+b1    0000000000000001  1   1         3 Mbit/s  50%        -
+b2    0000000000000001  2   1         1 Mbit/s  -50%       -
+b3    0000000000000002  1   1         -         -          down
+
+    b1  b2
+b1  \   **
+b2  **  \
 `},
 		{"get events", `
 ID  TIME                  KIND  SUBJECT  MESSAGE

@@ -54,6 +54,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 		Log:        log,
 
 		PollInterval: s.statsInterval,
+		Watching:     s.Detector.Watching(),
 	}
 	if s.fromFile {
 		cfg.FileVIPs = s.VIPs

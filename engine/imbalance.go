@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// imbalance watches how evenly the ports of backends are loaded, by the port statistics that are read anyway.
+type imbalance struct {
+	settings apps.Watching
+	mu       sync.Mutex
+	vips     map[vip.ID]*watcher
+	sets     []*watcher
+	lost     uint64 // of watchers that are no more
+}
+
+func newImbalance(s apps.Watching, now time.Time) *imbalance {
+	m := &imbalance{settings: s, vips: map[vip.ID]*watcher{}}
+	if s.Off || s.Interval <= 0 {
+		m.settings.Off = true
+		return m
+	}
+	for _, set := range s.Sets {
+		m.sets = append(m.sets, newWatcher(set.Name, apps.KindPorts, s, now))
+	}
+	return m
+}
+
+// watchLoads samples once an interval until ctx ends.
+func (e *Engine) watchLoads(ctx context.Context) error {
+	m := e.imbalance
+	if m.settings.Off {
+		return nil
+	}
+	for next := time.Now(); ; {
+		if next = next.Add(m.settings.Interval); !wait(ctx, time.Until(next)) {
+			return ctx.Err()
+		}
+		if late := time.Now(); late.Sub(next) > m.settings.Interval {
+			next = late
+		}
+		e.sampleLoads(e.cfg.Now())
+	}
+}
+
+// sampleLoads takes a sample of each watcher.
+func (e *Engine) sampleLoads(now time.Time) {
+	type news struct{ subject, message string }
+	var all []news
+	m, v := e.imbalance, e.view.Load()
+	m.mu.Lock()
+	for id, w := range m.vips {
+		if v.VIP(id) == nil {
+			m.lost += w.lost
+			delete(m.vips, id)
+		}
+	}
+	take := func(w *watcher, list []candidate) {
+		told, _ := w.sample(now, list)
+		for _, message := range told {
+			all = append(all, news{w.name, message})
+		}
+	}
+	for _, x := range v.VIPs {
+		w := m.vips[x.ID]
+		if w == nil {
+			w = newWatcher(x.Spec.Name, apps.KindVIP, m.settings, now)
+			m.vips[x.ID] = w
+		}
+		take(w, e.backendPorts(x))
+	}
+	for i, w := range m.sets {
+		take(w, e.setPorts(m.settings.Sets[i]))
+	}
+	m.mu.Unlock()
+	for _, n := range all {
+		e.tell("imbalance", n.subject, n.message)
+	}
+}
+
+// backendPorts are the edge ports of a VIP's backends. A backend without new connections has no fair share of the load, and is not
+// compared.
+func (e *Engine) backendPorts(x *apps.VIP) []candidate {
+	out := make([]candidate, len(x.Backends))
+	for i := range x.Backends {
+		b := &x.Backends[i]
+		c := candidate{name: b.Name, weight: b.Weight, capacity: float64(x.VIP.Backends[i].Weight)}
+		switch {
+		case b.State != vip.StateUp:
+			c.away = withReason(string(b.State), b.Reason)
+		case b.Weight == 0:
+			c.away = "weight 0"
+		case b.Host == nil:
+			c.away = "not heard yet"
+		}
+		if b.Host != nil {
+			c.port = b.Host.At
+		}
+		if c.away == "" {
+			c.read(e)
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// setPorts are the ports of a set.
+func (e *Engine) setPorts(s apps.PortSet) []candidate {
+	out := make([]candidate, len(s.Ports))
+	t := e.view.Load().Topo
+	for i, p := range s.Ports {
+		c := candidate{name: p.PortID.String(), port: p.PortID, capacity: p.Capacity}
+		switch q, known := t.Port(p.PortID); {
+		case !known:
+			c.away = "not known"
+		case !q.Up:
+			c.away = "down"
+		default:
+			c.read(e)
+		}
+		out[i] = c
+	}
+	return out
+}
+
+func (c *candidate) read(e *Engine) {
+	if r, ok := e.stats.Reading(c.port.DPID, c.port.No); ok {
+		c.reading = r
+	} else {
+		c.away = "no statistics of its port"
+	}
+}

@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/evenflow/evenflow/anova"
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/topo"
+)
+
+const (
+	maxTests  = 360 // kept for each watcher: an hour by default
+	staleRows = 5   // intervals without a reading after which a port is not compared any more
+	leastRows = 10 * time.Second
+)
+
+// watcher compares the loads of some ports: those of a VIP's backends, or a set's.
+type watcher struct {
+	name, kind string
+	settings   apps.Watching
+	damper     damper
+	candidates []candidate // as last seen, compared or not
+	compared   []candidate // those that are, joined by port
+	detector   *anova.Detector
+	rest       int                  // samples without an alarm, for the next detector
+	previous   []controller.Reading // of compared; nil: none yet
+	restarted  time.Time
+	reason     string // of that
+	verdict    anova.Verdict
+	why        string // while there is no detector
+	since      time.Time
+	told       anova.Verdict
+	tested     time.Time
+	tests      []apps.ImbalanceResult
+	lost       uint64 // rows that could not be used
+}
+
+// candidate is a port that may be compared.
+type candidate struct {
+	name     string // the backend's, or the port's own
+	port     topo.PortID
+	capacity float64
+	weight   int    // in effect; 0 for a set's
+	away     string // why it is not compared; empty: it is
+	reading  controller.Reading
+}
+
+func newWatcher(name, kind string, s apps.Watching, now time.Time) *watcher {
+	return &watcher{name: name, kind: kind, settings: s, damper: damper{window: time.Duration(s.Test.Window) * s.Interval},
+		verdict: anova.Undecided, told: anova.Undecided, since: now, restarted: now, reason: "begun"}
+}
+
+// stale is the age of a reading from which on it is none.
+func (w *watcher) stale() time.Duration { return max(staleRows*w.settings.Interval, leastRows) }
+
+// sample takes the ports as they are now, and tells what has happened. tested is set when a window has been judged.
+func (w *watcher) sample(now time.Time, candidates []candidate) (news []string, tested bool) {
+	news = w.admit(now, candidates)
+	if w.detector == nil {
+		return append(news, w.follow(now)...), false
+	}
+	if w.previous == nil {
+		w.previous = readings(w.compared)
+		return append(news, w.follow(now)...), false
+	}
+	row := make([]float64, len(w.compared))
+	whole := true
+	for i, c := range w.compared {
+		if !c.reading.At.After(w.previous[i].At) {
+			return append(news, w.follow(now)...), false // not all have been read again: the row will be longer
+		}
+		load, ok := c.reading.Load(w.previous[i])
+		row[i], whole = load, whole && ok
+	}
+	w.previous = readings(w.compared)
+	if !whole {
+		w.lost++
+		return append(news, w.follow(now)...), false
+	}
+	tested, err := w.detector.Add(row)
+	if err != nil {
+		w.lost++
+	}
+	if tested {
+		w.tested = now
+		w.keep(now)
+	}
+	return append(news, w.follow(now)...), tested
+}
+
+func readings(list []candidate) []controller.Reading {
+	out := make([]controller.Reading, len(list))
+	for i, c := range list {
+		out[i] = c.reading
+	}
+	return out
+}
+
+// admit decides which candidates are compared, and begins anew if they are others than before.
+func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
+	names := make(map[string]bool, len(candidates))
+	for i := range candidates {
+		c := &candidates[i]
+		names[c.name] = true
+		if c.away == "" && now.Sub(c.reading.At) > w.stale() {
+			c.away = "no statistics of its port"
+		}
+		var place topo.PortID
+		if c.away == "" {
+			place = c.port
+		}
+		until, fresh := w.damper.steady(now, c.name, place)
+		if fresh {
+			news = append(news, fmt.Sprintf("%s comes and goes: not compared until it has stayed for %s", c.name, until.Sub(now)))
+		}
+		if c.away == "" && now.Before(until) {
+			c.away = "comes and goes: set aside until " + until.UTC().Format(time.RFC3339)
+		}
+	}
+	w.damper.keep(names)
+	before := w.compared
+	w.candidates, w.compared = candidates, joinPorts(candidates)
+	if w.detector == nil && w.why == "" || !slices.EqualFunc(before, w.compared, candidate.same) {
+		w.restart(now, difference(before, w.compared))
+	}
+	return news
+}
+
+// joinPorts makes one of candidates behind the same port.
+func joinPorts(candidates []candidate) (out []candidate) {
+	for _, c := range candidates {
+		if c.away != "" {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o candidate) bool { return o.port == c.port })
+		if i < 0 {
+			out = append(out, c)
+			continue
+		}
+		out[i].name += ", " + c.name
+		out[i].capacity += c.capacity
+		out[i].weight += c.weight
+	}
+	return out
+}
+
+// same reports whether samples of a port as c and as o are comparable.
+func (c candidate) same(o candidate) bool {
+	return c.samePort(o) && c.capacity == o.capacity && c.weight == o.weight
+}
+
+func (c candidate) samePort(o candidate) bool { return c.name == o.name && c.port == o.port }
+
+// difference is why samples of the ports compared now are not compared with those so far.
+func difference(before, now []candidate) string {
+	switch {
+	case len(before) == 0:
+		return "begun"
+	case slices.EqualFunc(before, now, candidate.samePort):
+		return "a weight has changed"
+	}
+	return "the ports compared have changed"
+}
+
+// restart begins a window for the ports that are compared now.
+func (w *watcher) restart(now time.Time, reason string) {
+	if w.detector != nil {
+		w.detector.Restart("")
+		w.rest = w.detector.Resting()
+	}
+	w.restarted, w.reason, w.previous, w.detector, w.tested, w.why = now, reason, nil, nil, time.Time{}, ""
+	if len(w.compared) < 2 {
+		w.why = fmt.Sprintf("%d of %d ports can be compared: two are needed", len(w.compared), len(w.candidates))
+		return
+	}
+	capacities := make([]float64, len(w.compared))
+	for i, c := range w.compared {
+		capacities[i] = c.capacity
+	}
+	d, err := anova.NewDetector(w.settings.Test, capacities)
+	if err != nil {
+		w.why = err.Error()
+		return
+	}
+	d.Rest(w.rest)
+	w.detector = d
+}
+
+// keep remembers the last test.
+func (w *watcher) keep(now time.Time) {
+	r, ok := w.detector.Last()
+	if !ok {
+		return
+	}
+	if len(w.tests) == maxTests {
+		w.tests = slices.Delete(w.tests, 0, 1)
+	}
+	w.tests = append(w.tests, apps.ImbalanceResult{Time: now, F: apps.Number(r.Statistic), P: apps.Number(r.P),
+		EffectSize: apps.Number(r.Effect), Verdict: r.Verdict})
+}
+
+// follow takes over the detector's verdict. A change is told, but not that a window is being filled, unless that ends an alarm.
+func (w *watcher) follow(now time.Time) (news []string) {
+	s := w.state()
+	if s.Verdict != w.verdict {
+		w.verdict, w.since = s.Verdict, now
+	}
+	if s.Verdict == w.told || s.Tests == 0 && w.told != anova.Imbalanced {
+		return nil
+	}
+	w.told = s.Verdict
+	reason := s.Reason
+	if s.Tests == 0 {
+		reason = w.reason
+	}
+	return []string{w.describe(s, reason)}
+}
+
+// state is the detector's, or why there is none.
+func (w *watcher) state() anova.State {
+	if w.detector == nil {
+		return anova.State{Verdict: anova.Undecided, Reason: w.why}
+	}
+	return w.detector.State()
+}
+
+// describe is a verdict for the log of events.
+func (w *watcher) describe(s anova.State, reason string) string {
+	if s.Verdict != anova.Imbalanced {
+		return withReason(string(s.Verdict), reason)
+	}
+	r, ok := w.detector.Last()
+	if !ok {
+		return withReason(string(s.Verdict), reason)
+	}
+	side := "above"
+	if r.Deviations[s.Top] < 0 {
+		side = "below"
+	}
+	return fmt.Sprintf("%s: %s is %.0f %% %s its fair share of the load, F %.3g, p %.2g", s.Verdict, w.compared[s.Top].name,
+		100*max(r.Deviations[s.Top], -r.Deviations[s.Top]), side, r.Statistic, r.P)
+}
