@@ -143,6 +143,7 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 		e = entry{dpid: d, backend: t.id, since: since}
 		s.size.Add(1)
 		s.enter(sh, t, k, e)
+		s.rebind(p, k, t, since)
 	}
 	e.missing, e.rested, e.sampled, e.idle = found.missing(), 0, 0, p.idle
 	sh.conns[k] = e

@@ -14,6 +14,9 @@ import (
 // DefaultMaxConnections is how many connections a VIP may have unless [Config] says otherwise.
 const DefaultMaxConnections = 1 << 20
 
+// DefaultMaxClients is how many clients of a VIP may be bound to a backend unless [Config] says otherwise.
+const DefaultMaxClients = 1 << 18 // a multiple of shardCount
+
 // DefaultFinTimeout is the idle timeout in seconds of a rule that has seen a FIN or RST. It is longer than the 10 s for
 // which Open vSwitch caches a flow: a client's port used again meanwhile would be served from the cache, past the rules.
 const DefaultFinTimeout = 12
@@ -21,6 +24,7 @@ const DefaultFinTimeout = 12
 // Config is how an App works; the zero Config works.
 type Config struct {
 	MaxConnections int              // per VIP, 0: DefaultMaxConnections; more are refused and counted
+	MaxClients     int              // per VIP with affinity, 0: DefaultMaxClients; others have none, and are counted
 	FinTimeout     uint16           // seconds, 0: DefaultFinTimeout
 	Seed           uint64           // of the schedulers; the same seed and VIP id make the same choices
 	Now            func() time.Time // nil: time.Now
@@ -51,6 +55,9 @@ var (
 func New(cfg Config) *App {
 	if cfg.MaxConnections == 0 {
 		cfg.MaxConnections = DefaultMaxConnections
+	}
+	if cfg.MaxClients == 0 {
+		cfg.MaxClients = DefaultMaxClients
 	}
 	if cfg.FinTimeout == 0 {
 		cfg.FinTimeout = DefaultFinTimeout
@@ -128,10 +135,11 @@ type Counters struct {
 	Clash       uint64 // refused: at every backend the client's address and port are in use by another connection
 	Astray      uint64 // dropped: from a backend's address at another place than the backend's
 	Fragments   uint64 // dropped: without ports no connection can be told
+	Unbound     uint64 // new ones of clients without affinity, for want of room
 }
 
 type counters struct {
-	connections, known, closed, noBackend, unknown, full, clash, astray, fragments atomic.Uint64
+	connections, known, closed, noBackend, unknown, full, clash, astray, fragments, unbound atomic.Uint64
 }
 
 // Counters are the counts so far.
@@ -140,5 +148,6 @@ func (a *App) Counters() Counters {
 	return Counters{
 		Connections: c.connections.Load(), Known: c.known.Load(), Closed: c.closed.Load(), NoBackend: c.noBackend.Load(),
 		Unknown: c.unknown.Load(), Full: c.full.Load(), Clash: c.clash.Load(), Astray: c.astray.Load(), Fragments: c.fragments.Load(),
+		Unbound: c.unbound.Load(),
 	}
 }

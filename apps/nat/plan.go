@@ -16,6 +16,7 @@ type plan struct {
 	addr       address
 	idle       uint16 // seconds
 	fin        uint16 // seconds
+	affinity   uint32 // seconds, 0: none
 	cookie     uint64 // of the rules of connections
 	scheduler  vip.Scheduler
 	candidates *vip.Candidates
@@ -58,6 +59,7 @@ func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 		all[i] = vip.Candidate{ID: b.ID, Weight: b.Weight, Up: t.takes, Live: &t.counts.live}
 		p.add(t)
 	}
+	p.affinity = affinitySeconds(&x.Spec)
 	p.candidates = vip.NewCandidates(all)
 	p.scheduler = s.scheduler(x, old)
 	if old == nil {

@@ -52,6 +52,9 @@ func (s *service) follow(v *apps.View, x *apps.VIP, out map[flows.DPID][]flows.R
 	}
 	p := newPlan(s, v, x, old)
 	s.plan.Store(p)
+	if old.affinity > 0 && p.affinity == 0 {
+		s.affinity.Store(nil)
+	}
 	concerned := false
 	fates := make(map[*target]fate, len(p.targets))
 	for i := range p.targets {

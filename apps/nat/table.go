@@ -57,6 +57,8 @@ type service struct {
 	seed  maphash.Seed
 	table atomic.Pointer[table] // nil before the first packet: of many VIPs most have none for long
 
+	affinity atomic.Pointer[affinity] // nil before the first client that is bound
+
 	mu     sync.Mutex
 	counts map[uint32]*counts // by backend id, also of those that have left
 }
@@ -126,7 +128,7 @@ const (
 // make makes a new connection: it chooses a backend and enters the connection, whose shard is locked.
 func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, entry, refusal) {
 	f := in.Frame
-	first, ok := p.scheduler.Pick(p.candidates, vip.Flow{Client: f.Src, ClientPort: f.SrcPort, VIPPort: f.DstPort})
+	first, ok := s.choose(p, k, vip.Flow{Client: f.Src, ClientPort: f.SrcPort, VIPPort: f.DstPort})
 	if !ok {
 		return nil, entry{}, noBackend
 	}

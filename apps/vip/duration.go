@@ -12,6 +12,9 @@ type Duration time.Duration
 // String is the duration in Go's notation.
 func (d Duration) String() string { return time.Duration(d).String() }
 
+// Seconds is the duration in seconds.
+func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
+
 // MarshalJSON writes the text.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 

@@ -15,6 +15,8 @@ const (
 	MinIdle     = 5 * time.Second
 	MaxIdle     = 65535 * time.Second // OpenFlow's timeouts have 16 bits
 	MinDrain    = time.Second
+	MinAffinity = time.Second
+	MaxAffinity = 24 * time.Hour
 
 	// MaxBuckets is how much the backends of a VIP of mode group may weigh in all: each unit is a bucket of 48 bytes, 56 in
 	// OpenFlow 1.3, and a group's description must fit in one message of 65,535.
@@ -82,6 +84,17 @@ func (e *FieldErrors) nat(s Spec) {
 	if len(s.Gateways) > 0 {
 		e.add("gateways", s.Gateways, "means nothing in mode nat, which chooses at the client's edge switch; leave it out")
 	}
+	e.affinity(s)
+}
+
+// affinity checks the time that clients are bound for.
+func (e *FieldErrors) affinity(s Spec) {
+	if s.Affinity == nil {
+		return
+	}
+	if t := time.Duration(s.Affinity.Timeout); t < MinAffinity || t > MaxAffinity || t%time.Second != 0 {
+		e.add("affinity.timeout", s.Affinity.Timeout, "want whole seconds from 1s to 24h, or 0s for none")
+	}
 }
 
 // group checks them for mode group.
@@ -108,8 +121,8 @@ func (e *FieldErrors) group(s Spec) {
 
 // later refuses what is read but not yet acted upon: nothing is promised that is not done.
 func (e *FieldErrors) later(s Spec) {
-	if s.Affinity != nil {
-		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet; leave it out, or take scheduler source-hash")
+	if s.Affinity != nil && s.Mode != ModeNAT {
+		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet but for mode nat; leave it out")
 	}
 }
 

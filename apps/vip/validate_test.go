@@ -122,7 +122,11 @@ func TestValidate(t *testing.T) {
 		{`"drain_timeout":"-1s"`, `drain_timeout: -1s: want at least 1s`},
 		{`"gateways":["0000000000000001"]`, `gateways: [0000000000000001]: means nothing in mode nat`},
 		// Floodlight stored health checks and persistence and never read them.
-		{`"affinity":{"timeout":"30s"}`, `affinity.timeout: 30s: affinity is not built yet`},
+		{`"affinity":{"timeout":"30s"}`, ``},
+		{`"affinity":{"timeout":"24h"}`, ``},
+		{`"affinity":{"timeout":"1500ms"}`, `affinity.timeout: 1.5s: want whole seconds from 1s to 24h`},
+		{`"affinity":{"timeout":"25h"}`, `affinity.timeout: 25h0m0s: want whole seconds from 1s to 24h`},
+		{`"affinity":{"timeout":"-1s"}`, `affinity.timeout: -1s: want`},
 		{`"health":{"type":"http"}`, `health.type: http: want one of none, arp, icmp, tcp`},
 		{`"protocol":"udp","health":{"type":"tcp"}`, `health.type: tcp: a VIP of UDP has no port to connect to; want none, arp or icmp`},
 		{`"health":{"type":"arp","interval":"100ms"}`, `health.interval: 100ms: want 200ms to 1h0m0s`},

@@ -24,7 +24,7 @@ func vipCommand(t *terminal) *cobra.Command {
 func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var spec vip.Spec
 	var protocol, port, mode, reject string
-	var idle, drain time.Duration
+	var idle, drain, affinity time.Duration
 	var backends []string
 	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: cobra.ExactArgs(1),
 		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3\n" +
@@ -37,6 +37,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.StringVar(&spec.Scheduler, "scheduler", "", strings.Join(vip.Schedulers(), ", "))
 	f.DurationVar(&idle, "idle-timeout", 0, "after which a silent connection is over (default: 1h for tcp, 1m for udp)")
 	f.DurationVar(&drain, "drain-timeout", 0, "after which the connections of a draining backend are ended (default: 5m)")
+	f.DurationVar(&affinity, "affinity", 0, "for which a client comes to the same backend (default: not at all)")
 	f.StringVar(&reject, "reject", "", "what clients are told of connections that cannot be had: answer or drop (default: answer)")
 	f.StringArrayVar(&backends, "backend", nil, "NAME=ADDRESS[:PORT][,weight=N]; may repeat")
 	for _, name := range []string{"address", "port"} {
@@ -45,6 +46,9 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		spec.Name, spec.Protocol, spec.Port, spec.Mode = args[0], vip.Protocol(protocol), vip.PortRange(port), vip.Mode(mode)
 		spec.IdleTimeout, spec.DrainTimeout, spec.Reject = vip.Duration(idle), vip.Duration(drain), vip.Reject(reject)
+		if affinity != 0 {
+			spec.Affinity = &vip.Affinity{Timeout: vip.Duration(affinity)}
+		}
 		spec.Backends = []vip.BackendSpec{}
 		for _, text := range backends {
 			b, err := parseBackend(text)

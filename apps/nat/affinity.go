@@ -1,0 +1,115 @@
+package nat
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// affinity knows to which backend each client address of a VIP is to come again, until a time that its new connections do not
+// put off. It is bounded: beyond, clients are balanced as without it, and counted.
+type affinity struct {
+	seed   maphash.Seed
+	shards [shardCount]affinityShard
+}
+
+type affinityShard struct {
+	mu      sync.Mutex
+	clients map[address]bond
+	swept   uint32 // Unix time in seconds of the last look for bonds that are over
+	_       [40]byte
+}
+
+// bond is a client's with a backend.
+type bond struct {
+	backend uint32
+	since   uint32 // Unix time in seconds
+}
+
+func (b bond) over(now, timeout uint32) bool { return now-b.since >= timeout && now >= b.since }
+
+// affinitySeconds is the time that a VIP's clients are bound for, 0 if they are not.
+func affinitySeconds(s *vip.Spec) uint32 {
+	if s.Affinity == nil {
+		return 0
+	}
+	return uint32(s.Affinity.Timeout.Seconds())
+}
+
+// bonds are the VIP's clients, made when the first is bound.
+func (s *service) bonds() *affinity {
+	if a := s.affinity.Load(); a != nil {
+		return a
+	}
+	a := &affinity{seed: maphash.MakeSeed()}
+	if !s.affinity.CompareAndSwap(nil, a) {
+		if other := s.affinity.Load(); other != nil {
+			return other
+		}
+	}
+	return a
+}
+
+// choose is the index of the backend for a new connection: its client's, while that takes connections, else one that the
+// scheduler chooses, which is the client's from then on.
+func (s *service) choose(p *plan, k key, f vip.Flow) (index int, ok bool) {
+	if p.affinity == 0 {
+		return p.scheduler.Pick(p.candidates, f)
+	}
+	now, sh := s.app.now(), s.bonds().shard(k.client)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if b, known := sh.clients[k.client]; known && !b.over(now, p.affinity) {
+		if t := p.target(b.backend); t != nil && t.takes {
+			return t.place, true
+		}
+	}
+	if index, ok = p.scheduler.Pick(p.candidates, f); ok {
+		s.bind(sh, k.client, bond{p.targets[index].id, now}, now, p.affinity)
+	}
+	return index, ok
+}
+
+// rebind takes a connection that was found in a switch for a client's bond: of those to its latest backend the oldest one is
+// nearest to when that began.
+func (s *service) rebind(p *plan, k key, t *target, since uint32) {
+	found, now := bond{t.id, since}, s.app.now()
+	if p.affinity == 0 || found.over(now, p.affinity) {
+		return
+	}
+	sh := s.bonds().shard(k.client)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	b, known := sh.clients[k.client]
+	known = known && !b.over(now, p.affinity)
+	if !known || b.backend == found.backend && since < b.since || b.backend != found.backend && since > b.since {
+		s.bind(sh, k.client, found, now, p.affinity)
+	}
+}
+
+// bind keeps a bond if there is room, which is made by dropping those that are over, once a second at most.
+func (s *service) bind(sh *affinityShard, client address, b bond, now, timeout uint32) {
+	if _, known := sh.clients[client]; !known && len(sh.clients) >= s.app.cfg.MaxClients/shardCount {
+		if sh.swept != now {
+			sh.swept = now
+			for c, old := range sh.clients {
+				if old.over(now, timeout) {
+					delete(sh.clients, c)
+				}
+			}
+		}
+		if len(sh.clients) >= s.app.cfg.MaxClients/shardCount {
+			s.app.counters.unbound.Add(1)
+			return
+		}
+	}
+	if sh.clients == nil {
+		sh.clients = map[address]bond{}
+	}
+	sh.clients[client] = b
+}
+
+func (a *affinity) shard(client address) *affinityShard {
+	return &a.shards[maphash.Comparable(a.seed, client)%shardCount]
+}

@@ -1,0 +1,142 @@
+package nat
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// bound gives a VIP affinity.
+func bound(t time.Duration) change {
+	return func(x *apps.VIP) { x.Spec.Affinity = &vip.Affinity{Timeout: vip.Duration(t)} }
+}
+
+// from is the backend of a client's next new connection; of round robin, so that without affinity each goes to another one.
+func (r *rig) from(client string, port int) int {
+	r.t.Helper()
+	got := chosen(r.in(syn(fmt.Sprintf("%s:%d", client, port))))
+	if got == 0 {
+		r.t.Fatalf("%s:%d has got no backend", client, port)
+	}
+	return got
+}
+
+// A client comes to the same backend until the time is over, which its new connections do not put off.
+func TestAffinity(t *testing.T) {
+	r := newRig(t, newVIP(3, bound(time.Minute)))
+	if a, b := r.from("10.0.0.8", 1), r.from("10.0.0.9", 1); a != 1 || b != 2 {
+		t.Fatalf("two clients are at %d and %d", a, b)
+	}
+	for i := range 12 { // at 0, 5 … 55 s
+		if got := r.from("10.0.0.9", 100+i); got != 2 {
+			t.Errorf("after %d s: at %d", 5*i, got)
+		}
+		r.now = r.now.Add(5 * time.Second)
+	}
+	if got := r.from("10.0.0.9", 200); got != 3 {
+		t.Errorf("after the time: at %d, want the next", got)
+	}
+	r.now = r.now.Add(59 * time.Second)
+	if got := r.from("10.0.0.9", 201); got != 3 {
+		t.Errorf("in the second time: at %d", got)
+	}
+}
+
+// Health goes before affinity: who is bound to a backend that takes no connections gets another one, and stays there.
+func TestAffinityYieldsToHealth(t *testing.T) {
+	for _, gone := range []vip.State{vip.StateDown, vip.StateDraining, vip.StateDisabled, vip.StateUnknown} {
+		r := newRig(t, newVIP(3, bound(time.Hour)))
+		if got := r.from("10.0.0.9", 1); got != 1 {
+			t.Fatalf("at %d", got)
+		}
+		r.sync(newVIP(3, bound(time.Hour), state(1, gone)))
+		now := r.from("10.0.0.9", 2)
+		if now == 1 {
+			t.Errorf("%s: still there", gone)
+		}
+		r.sync(newVIP(3, bound(time.Hour)))
+		if got := r.from("10.0.0.9", 3); got != now {
+			t.Errorf("%s: from %d on to %d when it is back", gone, now, got)
+		}
+	}
+	r := newRig(t, newVIP(3, bound(time.Hour)))
+	r.from("10.0.0.9", 1)
+	r.sync(newVIP(3, bound(time.Hour), without(1)))
+	if got := r.from("10.0.0.9", 2); got == 1 {
+		t.Error("at a backend that is removed")
+	}
+}
+
+// The table is bounded: beyond, clients are served without affinity and counted, until bonds are over.
+func TestAffinityIsBounded(t *testing.T) {
+	r := newRig(t)
+	r.app = New(Config{Now: func() time.Time { return r.now }, MaxClients: 2 * shardCount})
+	r.sync(newVIP(3, bound(time.Minute)))
+	const clients = 1000
+	for i := range clients {
+		r.from(fmt.Sprintf("10.2.%d.%d", i/250, i%250+1), 1)
+	}
+	bonds := func() (n int) {
+		s := (*r.app.services.Load())[7]
+		if a := s.affinity.Load(); a != nil {
+			for i := range a.shards {
+				n += len(a.shards[i].clients)
+			}
+		}
+		return n
+	}
+	if n, c := bonds(), r.app.Counters(); n != 2*shardCount || c.Unbound != clients-2*shardCount || c.Connections != clients {
+		t.Errorf("%d bonds; %+v", n, c)
+	}
+	r.now = r.now.Add(time.Minute)
+	for i := range clients {
+		r.from(fmt.Sprintf("10.3.%d.%d", i/250, i%250+1), 1)
+	}
+	if n, c := bonds(), r.app.Counters(); n != 2*shardCount || c.Unbound != 2*(clients-2*shardCount) {
+		t.Errorf("when they are over: %d bonds; %+v", n, c)
+	}
+	r.sync(newVIP(3))
+	if n := bonds(); n != 0 {
+		t.Errorf("without affinity: %d bonds", n)
+	}
+}
+
+// After a restart clients with a connection are bound as before: to the backend that they came to last, from the first of their
+// connections to it on.
+func TestAffinityAfterARestart(t *testing.T) {
+	r := newRig(t, newVIP(3, bound(time.Minute)))
+	rules := func(port, backend int) (out []flows.InstalledRule) {
+		for _, text := range []string{fwd + fwdActions, rev + revActions} {
+			text = strings.NewReplacer("40000", fmt.Sprint(port), "10.0.1.1", fmt.Sprintf("10.0.1.%d", backend),
+				"02:00:00:00:01:01", fmt.Sprintf("02:00:00:00:01:%02d", backend)).Replace(text)
+			out = append(out, flows.InstalledRule{Rule: flows.MustParseRule(text)})
+		}
+		return out
+	}
+	var found []flows.InstalledRule
+	for _, c := range []struct{ port, backend, age int }{{1, 1, 100}, {2, 1, 58}, {3, 3, 20}, {4, 3, 40}, {5, 3, 10}} {
+		for _, x := range rules(c.port, c.backend) {
+			x.DurationSec = uint32(c.age)
+			found = append(found, x)
+		}
+	}
+	if remove := r.app.Adopt(r.view, edge, found); len(remove) != 0 {
+		t.Fatalf("to delete: %v", remove)
+	}
+	for range 3 {
+		r.from("10.0.0.8", 1+int(r.now.Unix()%100)) // others take their turns
+		if got := r.from("10.0.0.9", 100+int(r.now.Unix()%100)); got != 3 {
+			t.Errorf("at %d", got)
+		}
+		r.now = r.now.Add(6 * time.Second)
+	}
+	r.now = r.now.Add(2 * time.Second) // 60 s since the first
+	if got := r.from("10.0.0.9", 300); got == 3 {
+		t.Error("after the time: still there")
+	}
+}
