@@ -16,8 +16,8 @@ type Wheel struct {
 	Cumulative []float64 // of P in that order; the last is 1
 }
 
-// NewWheel makes the wheel of the traffic of ports, in any unit. What is unknown (NaN) or less than a thousandth of the mean counts as
-// that, for 1/x has no bound; without any traffic all are equally likely.
+// NewWheel makes the wheel of the traffic of ports, in any unit. Less than a thousandth of the mean counts as that, for 1/x has no bound;
+// without any traffic all are equally likely.
 func NewWheel(traffic []float64) Wheel {
 	n := len(traffic)
 	w := Wheel{P: make([]float64, n), Order: make([]int, n), Cumulative: make([]float64, n)}

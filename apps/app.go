@@ -158,6 +158,13 @@ type ConnectionHandler interface {
 	Connections(id vip.ID, backend uint32) (live, total int64)
 }
 
+// LoadTaker is an app whose schedulers may go by the loads of backends' ports.
+type LoadTaker interface {
+	// TakeLoads gives the loads of a VIP's backends in bits per second, by id, as last read; one that is not known is left out. rejected
+	// says that they have been found to differ beyond chance.
+	TakeLoads(id vip.ID, loads map[uint32]float64, rejected bool)
+}
+
 // RemovedReason is why a rule ended (OFPRR_*).
 type RemovedReason uint8
 

@@ -33,7 +33,7 @@ func newImbalance(s apps.Watching, now time.Time) *imbalance {
 // watchLoads samples once an interval until ctx ends.
 func (e *Engine) watchLoads(ctx context.Context) error {
 	m := e.imbalance
-	if m.settings.Off {
+	if m.settings.Interval <= 0 {
 		return nil
 	}
 	for next := time.Now(); ; {
@@ -60,26 +60,56 @@ func (e *Engine) sampleLoads(now time.Time) {
 		}
 	}
 	take := func(w *watcher, list []candidate) {
-		told, _ := w.sample(now, list)
-		for _, message := range told {
+		for _, message := range w.sample(now, list) {
 			all = append(all, news{w.name, message})
 		}
 	}
 	for _, x := range v.VIPs {
+		fed := vip.NeedsLoads(x.Spec.Scheduler)
+		if m.settings.Off && !fed {
+			delete(m.vips, x.ID)
+			continue
+		}
 		w := m.vips[x.ID]
 		if w == nil {
 			w = newWatcher(x.Spec.Name, apps.KindVIP, m.settings, now)
 			m.vips[x.ID] = w
 		}
 		take(w, e.backendPorts(x))
+		if fed {
+			e.feed(x, w.takeRejection())
+		}
 	}
 	for i, w := range m.sets {
 		take(w, e.setPorts(m.settings.Sets[i]))
 	}
 	m.mu.Unlock()
+	if m.settings.Off {
+		return
+	}
 	for _, n := range all {
 		e.tell("imbalance", n.subject, n.message)
 	}
+}
+
+// feed gives a VIP's scheduler what its backends' ports carried when they were last read.
+func (e *Engine) feed(x *apps.VIP, rejected bool) {
+	taker, ok := e.connectionsOf(x.Spec.Mode).(apps.LoadTaker)
+	if !ok {
+		return
+	}
+	loads := make(map[uint32]float64, len(x.Backends))
+	for i := range x.Backends {
+		b := &x.Backends[i]
+		if b.Host == nil {
+			continue
+		}
+		if _, read := e.stats.Reading(b.Host.At.DPID, b.Host.At.No); read {
+			_, r := e.stats.Port(b.Host.At.DPID, b.Host.At.No)
+			loads[b.ID] = float64(r.RxBits) + float64(r.TxBits)
+		}
+	}
+	taker.TakeLoads(x.ID, loads, rejected)
 }
 
 // backendPorts are the edge ports of a VIP's backends. A backend without new connections has no fair share of the load, and is not

@@ -26,6 +26,8 @@ type watcher struct {
 	compared   []candidate // those that are, joined by port
 	detector   *anova.Detector
 	rest       int                  // samples without an alarm, for the next detector
+	rounds     *anova.Detector      // of the paper's scheduler; nil: there is none
+	rejected   bool                 // by the last round
 	previous   []controller.Reading // of compared; nil: none yet
 	restarted  time.Time
 	reason     string // of that
@@ -56,21 +58,59 @@ func newWatcher(name, kind string, s apps.Watching, now time.Time) *watcher {
 // stale is the age of a reading from which on it is none.
 func (w *watcher) stale() time.Duration { return max(staleRows*w.settings.Interval, leastRows) }
 
-// sample takes the ports as they are now, and tells what has happened. tested is set when a window has been judged.
-func (w *watcher) sample(now time.Time, candidates []candidate) (news []string, tested bool) {
+// sample takes the ports as they are now, and tells what has happened.
+func (w *watcher) sample(now time.Time, candidates []candidate) (news []string) {
 	news = w.admit(now, candidates)
+	if row := w.row(); row != nil {
+		if tested, err := w.detector.Add(row); err != nil {
+			w.lost++
+		} else if tested {
+			w.tested = now
+			w.keep(now)
+		}
+		w.round(row)
+	}
+	return append(news, w.follow(now)...)
+}
+
+// round adds a row to the present round of the paper's scheduler.
+func (w *watcher) round(row []float64) {
+	if w.rounds == nil {
+		return
+	}
+	if tested, err := w.rounds.Add(row); err == nil && tested {
+		r, _ := w.rounds.Last()
+		w.rejected = r.Verdict == anova.Imbalanced
+	}
+}
+
+// paperRounds are how the paper's scheduler tests: each 5 samples anew, whatever the size of the difference.
+var paperRounds = anova.Settings{Mode: anova.Paper, Window: 5, Step: 5, Alpha: 0.05, Streak: 1, Release: 1}
+
+// takeRejection reports whether a round has rejected that loads are equal, once for each. From the first call on there are rounds.
+func (w *watcher) takeRejection() bool {
+	if w.rounds == nil && w.detector != nil {
+		w.rounds, _ = anova.NewDetector(paperRounds, w.detector.Capacities()) // which took these capacities already
+	}
+	rejected := w.rejected
+	w.rejected = false
+	return rejected
+}
+
+// row is the load of each port since the last row; nil while not all have been read again, or if it cannot be known.
+func (w *watcher) row() []float64 {
 	if w.detector == nil {
-		return append(news, w.follow(now)...), false
+		return nil
 	}
 	if w.previous == nil {
 		w.previous = readings(w.compared)
-		return append(news, w.follow(now)...), false
+		return nil
 	}
 	row := make([]float64, len(w.compared))
 	whole := true
 	for i, c := range w.compared {
 		if !c.reading.At.After(w.previous[i].At) {
-			return append(news, w.follow(now)...), false // not all have been read again: the row will be longer
+			return nil // the row will be longer
 		}
 		load, ok := c.reading.Load(w.previous[i])
 		row[i], whole = load, whole && ok
@@ -78,17 +118,9 @@ func (w *watcher) sample(now time.Time, candidates []candidate) (news []string, 
 	w.previous = readings(w.compared)
 	if !whole {
 		w.lost++
-		return append(news, w.follow(now)...), false
+		return nil
 	}
-	tested, err := w.detector.Add(row)
-	if err != nil {
-		w.lost++
-	}
-	if tested {
-		w.tested = now
-		w.keep(now)
-	}
-	return append(news, w.follow(now)...), tested
+	return row
 }
 
 func readings(list []candidate) []controller.Reading {
@@ -172,6 +204,7 @@ func (w *watcher) restart(now time.Time, reason string) {
 		w.rest = w.detector.Resting()
 	}
 	w.restarted, w.reason, w.previous, w.detector, w.tested, w.why = now, reason, nil, nil, time.Time{}, ""
+	w.rounds, w.rejected = nil, false
 	if len(w.compared) < 2 {
 		w.why = fmt.Sprintf("%d of %d ports can be compared: two are needed", len(w.compared), len(w.candidates))
 		return

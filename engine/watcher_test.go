@@ -46,8 +46,7 @@ func (l *loads) second(rates ...float64) {
 		c.reading.At = l.now
 		c.reading.Stats.TxBytes += uint64(max(0, 1e6/8*rates[i]*(1+0.1*l.random.NormFloat64())))
 	}
-	told, _ := l.w.sample(l.now, slices.Clone(l.ports))
-	l.news = append(l.news, told...)
+	l.news = append(l.news, l.w.sample(l.now, slices.Clone(l.ports))...)
 }
 
 func (l *loads) seconds(n int, rates ...float64) {
@@ -85,6 +84,26 @@ func TestWatcherTellsOfVerdicts(t *testing.T) {
 	}
 	l.seconds(120, 10, 10, 10, 10)
 	l.want("balanced: ")
+}
+
+// Rounds of five samples, for the paper's scheduler, ask for no more than a difference beyond chance.
+func TestWatcherRounds(t *testing.T) {
+	l := newLoads(t, 3)
+	rejections := func(rates ...float64) (n int) {
+		for range 50 {
+			l.second(rates...)
+			if l.w.takeRejection() {
+				n++
+			}
+		}
+		return n
+	}
+	if n := rejections(10, 10, 10); n > 2 {
+		t.Errorf("%d of 10 rounds of equal loads rejected", n)
+	}
+	if n := rejections(10, 15, 10); n < 9 {
+		t.Errorf("%d of 10 rounds of unequal loads rejected", n)
+	}
 }
 
 // One slow switch delays rows, which are over a longer time then; it makes none of its own.

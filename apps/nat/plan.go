@@ -62,6 +62,7 @@ func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 	p.affinity = affinitySeconds(&x.Spec)
 	p.candidates = vip.NewCandidates(all)
 	p.scheduler = s.scheduler(x, old)
+	s.feed(p, false)
 	if old == nil {
 		return p
 	}

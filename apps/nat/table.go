@@ -61,6 +61,7 @@ type service struct {
 
 	mu     sync.Mutex
 	counts map[uint32]*counts // by backend id, also of those that have left
+	loads  map[uint32]float64 // of backends' ports, by id, for schedulers that go by them
 }
 
 func newService(a *App, v *apps.View, x *apps.VIP) *service {

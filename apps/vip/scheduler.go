@@ -13,11 +13,14 @@ const (
 	LeastConnections   = "least-connections"
 	TwoChoices         = "two-choices"
 	SourceHash         = "source-hash"
+	Greedy             = "greedy"
+	Roulette           = "roulette"
+	StickyRoulette     = "sticky-roulette"
 )
 
 // Schedulers are the names of all schedulers, the default first.
 func Schedulers() []string {
-	return []string{TwoChoices, RoundRobin, WeightedRoundRobin, LeastConnections, SourceHash}
+	return []string{TwoChoices, RoundRobin, WeightedRoundRobin, LeastConnections, SourceHash, Greedy, Roulette, StickyRoulette}
 }
 
 func knownScheduler(name string) bool { return slices.Contains(Schedulers(), name) }
@@ -52,6 +55,16 @@ func NewScheduler(name string, seed uint64) (Scheduler, error) {
 		return t, nil
 	case SourceHash:
 		return &sourceHash{seed: mix(seed)}, nil
+	case Greedy:
+		return &greedy{}, nil
+	case Roulette:
+		r := &roulette{}
+		r.random.Store(mix(seed))
+		return r, nil
+	case StickyRoulette:
+		s := &stickyRoulette{}
+		s.random.Store(mix(seed))
+		return s, nil
 	}
 	return nil, fmt.Errorf("scheduler %q: want one of %v", name, Schedulers())
 }

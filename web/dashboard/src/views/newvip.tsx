@@ -19,6 +19,9 @@ const schedulers: [string, string][] = [
   ["round-robin", "round-robin"],
   ["weighted-round-robin", "weighted-round-robin"],
   ["source-hash", "source-hash"],
+  ["greedy", "greedy, by port load"],
+  ["roulette", "roulette, by port load"],
+  ["sticky-roulette", "sticky-roulette, by port load"],
 ];
 
 const rejects: [string, string][] = [
