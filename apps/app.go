@@ -5,6 +5,7 @@ import (
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/ovshash"
 	"github.com/evenflow/evenflow/topo"
 )
 
@@ -41,12 +42,13 @@ func (o Owner) String() string {
 	return "base"
 }
 
-// SwitchInfo is what an app must know of a connected switch.
+// SwitchInfo is what an app must know of a connected switch. What an app desires must not depend on Hash, which comes later.
 type SwitchInfo struct {
 	DPID   flows.DPID
-	Nicira bool   // understands Nicira's extensions (resubmit, registers, fin_timeout)
-	OF15   bool   // an OpenFlow 1.5 session: copy_field, stable bucket ids
-	Zone   uint16 // conntrack zone for NAT at the client's edge, the switch's alone; 0: none could be given
+	Nicira bool          // understands Nicira's extensions (resubmit, registers, fin_timeout)
+	OF15   bool          // an OpenFlow 1.5 session: copy_field, stable bucket ids
+	Zone   uint16        // conntrack zone for NAT at the client's edge, the switch's alone; 0: none could be given
+	Hash   ovshash.Build // by which its select groups choose; 0: not known, or not yet
 }
 
 // View is everything that apps see, immutable: the topology, the switches that are connected, the VIPs and the routers.

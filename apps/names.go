@@ -73,6 +73,8 @@ func GroupName(id uint32) string {
 	switch {
 	case id == GroupCopy:
 		return "on, with a copy to the controller"
+	case id == GroupHash:
+		return "shows by which hash the switch chooses"
 	case OwnGroup(id):
 		return fmt.Sprintf("backends of VIP %d", id&0xffff)
 	}

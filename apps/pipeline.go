@@ -30,6 +30,12 @@ const (
 // GroupCopy hands a packet on to TableKind and, unchanged, to TableCopy. Groups of VIPs have larger ids.
 const GroupCopy = 1
 
+// GroupHash is there for a test alone: see HashGroup.
+const GroupHash = 2
+
+// RegHash is where it writes.
+const RegHash = flows.Reg15
+
 // RegOutput holds the output port from TableForward on; flows.PortFlood stands for all edge ports.
 const RegOutput = flows.Reg0
 
@@ -44,7 +50,7 @@ func GroupOfVIP(id vip.ID) uint32 { return groupOfVIP | uint32(id) }
 
 // OwnGroup reports whether a group id is one of ours.
 func OwnGroup(id uint32) bool {
-	return id == GroupCopy || id >= groupOfVIP && id <= groupOfVIP|vip.MaxID
+	return id == GroupCopy || id == GroupHash || id >= groupOfVIP && id <= groupOfVIP|vip.MaxID
 }
 
 // MarkDirect is the ct_mark of connections past the VIPs to a port that serves one: no endpoint has this id.

@@ -134,6 +134,7 @@ func (e *Engine) Applied(d flows.DPID, o controller.Owner, version uint64, err e
 		e.settleDebts(d, owner, version)
 	}
 	if ready {
+		e.askHash(d)
 		e.tell("switch", d.String(), "ready: holds its desired state")
 	}
 	if failed {

@@ -7,6 +7,7 @@ import (
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/openflow"
+	"github.com/evenflow/evenflow/ovshash"
 	"github.com/evenflow/evenflow/topo"
 )
 
@@ -26,6 +27,8 @@ type session struct {
 
 	waiting atomic.Int32 // sightings in the queue
 	news    portNews
+	hash    hashTest
+	build   ovshash.Build // of its hash; the loop's own
 }
 
 // Packet-ins that no app took, by reason.
@@ -39,6 +42,9 @@ type undelivered struct {
 func (e *Engine) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
 	s := e.session(sw)
 	if s == nil {
+		return
+	}
+	if e.hashAnswer(s, in) {
 		return
 	}
 	if err := apps.ParseFrame(in.Data, &s.frame); err != nil {

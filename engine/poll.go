@@ -53,6 +53,9 @@ func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch, drops bo
 	ctx, cancel := context.WithTimeout(ctx, pollPatience)
 	defer cancel()
 	d := sw.Info().DPID
+	if s := e.session(sw); s != nil {
+		e.lateHash(s)
+	}
 	stats, err := sw.PortStats(ctx)
 	if now := e.cfg.Now(); err == nil && e.session(sw) != nil {
 		e.stats.Note(d, now, stats)

@@ -38,6 +38,7 @@ type knownSwitch struct {
 	at        time.Time
 	err       string
 	arrival   arrival // of the present session
+	hash      hashKnown
 }
 
 func newStatus() *status {
@@ -86,7 +87,7 @@ func (s *status) attached(d flows.DPID, now time.Time, a arrival) {
 	if old := s.known[d]; old != nil && !old.connected {
 		a.away = now.Sub(old.at)
 	}
-	s.known[d] = &knownSwitch{connected: true, at: now, arrival: a}
+	s.known[d] = &knownSwitch{connected: true, at: now, arrival: a, hash: s.lastHash(d)}
 	s.acks.drop(d)
 	s.wake()
 }
@@ -94,9 +95,17 @@ func (s *status) attached(d flows.DPID, now time.Time, a arrival) {
 func (s *status) detached(d flows.DPID, now time.Time, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[d] = &knownSwitch{at: now, err: reason}
+	s.known[d] = &knownSwitch{at: now, err: reason, hash: s.lastHash(d)}
 	s.acks.drop(d)
 	s.wake()
+}
+
+// lastHash is what was known of a switch's hash when its session began or ended. The caller holds mu.
+func (s *status) lastHash(d flows.DPID) hashKnown {
+	if k := s.known[d]; k != nil {
+		return hashKnown{build: k.hash.build}
+	}
+	return hashKnown{}
 }
 
 // forget drops what is known of a VIP that has been deleted.

@@ -35,6 +35,10 @@ func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 	if ok {
 		s.Connected, s.Ready, s.Since, s.Error = k.connected, k.ready, k.at, k.err
 		k.arrival.tell(&s)
+		s.Hash = k.hash.text()
+		if w := k.hash.warning(); w != "" {
+			s.Warnings = append(s.Warnings, w)
+		}
 	}
 	for o, a := range e.status.acks.open[d] {
 		if a.err != "" {

@@ -43,9 +43,8 @@ func (e *Engine) newView() *apps.View {
 	}
 	switches := make(map[flows.DPID]apps.SwitchInfo, len(e.switches))
 	for d, s := range e.switches {
-		switches[d] = switchInfo(s.sw)
-		i := switches[d]
-		i.Zone = e.model.zones[edgeZone(d)]
+		i := switchInfo(s.sw)
+		i.Zone, i.Hash = e.model.zones[edgeZone(d)], s.build
 		switches[d] = i
 	}
 	v := apps.NewView(snap, switches, vips)

@@ -40,7 +40,7 @@ var allowed = []struct {
 	{"apps/vip", []string{"topo", "flows", "anova", "othello", "ovshash"}},
 	{"apps/*", []string{"apps", "apps/vip", "topo", "flows", "anova", "othello", "ovshash"}},
 	{"health", []string{"apps", "apps/vip", "topo", "flows"}},
-	{"engine", []string{"apps", "apps/*", "health", "controller", "openflow", "topo", "flows", "anova", "store"}},
+	{"engine", []string{"apps", "apps/*", "health", "controller", "openflow", "topo", "flows", "anova", "ovshash", "store"}},
 	{"config", []string{"apps", "apps/vip", "topo", "flows", "anova"}},
 	{"web", []string{"apps", "apps/*", "topo", "flows", "anova", "web/*"}},
 	{"web/*", nil},

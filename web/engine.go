@@ -25,6 +25,8 @@ type VIPModel interface {
 	// VIP that is gone it is apps.ErrNotFound, and comes when every connected switch has confirmed that.
 	WaitVIP(ctx context.Context, name string, version uint64) (vip.Read, error)
 	Connections(name string) ([]apps.Connection, error)
+	// Explain says where a new connection goes; apps.ErrNotFound: no VIP has its destination.
+	Explain(t apps.Tuple) (apps.Explanation, error)
 	// VIPHistory is of the last seconds, at most 900.
 	VIPHistory(name string, seconds int) (apps.VIPHistory, error)
 }

@@ -194,6 +194,13 @@ func (f *fakeEngine) Connections(name string) ([]apps.Connection, error) {
 	return []apps.Connection{{Client: netip.MustParseAddrPort("10.0.0.9:40000"), VIPPort: 80, Backend: "b1", DPID: s1, Since: start}}, nil
 }
 
+func (f *fakeEngine) Explain(t apps.Tuple) (apps.Explanation, error) {
+	if t.Dst.Port() != 80 {
+		return apps.Explanation{}, fmt.Errorf("a VIP with %s: %w", t.Dst, apps.ErrNotFound)
+	}
+	return apps.Explanation{VIP: "web", Mode: vip.ModeGroup, Backend: fmt.Sprint(t)}, nil
+}
+
 func (f *fakeEngine) Switches() []apps.SwitchStatus {
 	return []apps.SwitchStatus{
 		{DPID: s1, Connected: true, Ready: true, OpenFlow: "1.5", Since: start, Rules: 42,

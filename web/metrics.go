@@ -21,6 +21,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	switchesConnected = desc("switches_connected", "Switches with a session.")
 	switchReady       = desc("switch_ready", "1 when the switch is connected and holds its desired state.", "dpid")
+	switchHash        = desc("switch_hash", "1; by which hash the switch chooses among the buckets of groups is a label.", "dpid", "hash")
 	switchRules       = desc("switch_rules", "Rules that are desired in the switch.", "dpid")
 	packetIns         = desc("packet_ins_total", "Packets that the switch sent to the controller.", "dpid")
 	packetInsDropped  = desc("packet_ins_dropped_total", "Packet-ins dropped because a queue was full.", "dpid")
@@ -39,7 +40,7 @@ var (
 type engineCollector struct{ eng Engine }
 
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchRules, packetIns, packetInsDropped, flowMods, modifications,
+	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchHash, switchRules, packetIns, packetInsDropped, flowMods, modifications,
 		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak} {
 		ch <- d
 	}
@@ -71,6 +72,9 @@ type putMetric func(d *prometheus.Desc, t prometheus.ValueType, v float64, label
 func collectSwitch(put putMetric, s apps.SwitchStatus) {
 	d := s.DPID.String()
 	put(switchReady, prometheus.GaugeValue, number(s.Connected && s.Ready), d)
+	if s.Hash != "" {
+		put(switchHash, prometheus.GaugeValue, 1, d, s.Hash)
+	}
 	put(switchRules, prometheus.GaugeValue, float64(s.Rules), d)
 	put(packetIns, prometheus.CounterValue, float64(s.PacketIns), d)
 	put(packetInsDropped, prometheus.CounterValue, float64(s.DroppedIns), d)

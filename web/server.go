@@ -134,6 +134,7 @@ func (s *Server) routes() error {
 	s.registerVIPs(a)
 	s.registerBackends(a)
 	s.registerSwitches(a)
+	s.registerExplain(a)
 	s.registerHistory(a)
 	s.registerImbalance(a)
 	s.registerTopology(a)

@@ -59,6 +59,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	case apps.OwnerBase:
 		return each(v, func(b *builder) {
 			b.meters(a)
+			b.hash()
 			b.classify()
 			b.source()
 			b.neighbour()
@@ -87,7 +88,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 func each(v *apps.View, build func(*builder)) map[flows.DPID]flows.State {
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, info := range v.Switches {
-		b := &builder{topo: v.Topo, dpid: d, nicira: info.Nicira}
+		b := &builder{topo: v.Topo, dpid: d, nicira: info.Nicira, ids: info.Nicira && info.OF15}
 		build(b)
 		out[d] = b.state
 	}
@@ -99,6 +100,7 @@ type builder struct {
 	topo   *topo.Snapshot
 	dpid   flows.DPID
 	nicira bool
+	ids    bool // has bucket ids and selection methods
 	state  flows.State
 }
 
@@ -129,6 +131,13 @@ func (b *builder) meters(a *App) {
 			m.ID = id
 			b.state.Meters = append(b.state.Meters, m)
 		}
+	}
+}
+
+// hash is the group that shows how the switch chooses.
+func (b *builder) hash() {
+	if b.ids {
+		b.state.Groups = append(b.state.Groups, apps.HashGroup())
 	}
 }
 

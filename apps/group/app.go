@@ -29,6 +29,7 @@ var (
 	_ apps.PacketInHandler = (*App)(nil)
 	_ apps.Stale           = (*App)(nil)
 	_ apps.Limited         = (*App)(nil)
+	_ apps.Explainer       = (*App)(nil)
 )
 
 // New makes the app.

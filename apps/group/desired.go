@@ -126,9 +126,8 @@ func buckets(x *apps.VIP) (out []flows.Bucket) {
 func (b *builder) group(x *apps.VIP, k []flows.Bucket) flows.Group {
 	g := flows.Group{ID: apps.GroupOfVIP(x.ID), Type: flows.GroupSelect, Buckets: k}
 	if b.ids {
-		f := familyOf(x.Address)
 		g.Method = "hash"
-		g.Fields = []flows.Field{f.src, f.dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}
+		g.Fields, _ = selection(x)
 	}
 	return g
 }

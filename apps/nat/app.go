@@ -49,6 +49,7 @@ var (
 	_ apps.App               = (*App)(nil)
 	_ apps.PacketInHandler   = (*App)(nil)
 	_ apps.ConnectionHandler = (*App)(nil)
+	_ apps.Explainer         = (*App)(nil)
 )
 
 // New makes the app.

@@ -29,7 +29,7 @@ const dnsRead = `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"5
 	"backends":[],"version":1,"origin":"file","status":{"phase":"down","reason":"no backends","applied":[],"backends":[]}}`
 
 const switchesRead = `{"items":[
-	{"dpid":"0000000000000001","connected":true,"ready":true,"openflow":"1.5","address":"127.0.0.1:40000","since":"2026-05-01T10:30:00Z","error":"",
+	{"dpid":"0000000000000001","connected":true,"ready":true,"openflow":"1.5","hash":"murmur","address":"127.0.0.1:40000","since":"2026-05-01T10:30:00Z","error":"",
 	"rules":42,"packet_ins":1000,"packet_ins_dropped":3,"drops":[{"reason":"VIP source at an edge","packets":5},{"reason":"marker","packets":0}],"warnings":[]},
 	{"dpid":"0000000000000002","connected":false,"ready":false,"openflow":"","address":"","since":"2026-05-01T11:59:00Z","error":"echo timed out\u001b[31m",
 	"rules":0,"drops":[{"reason":"VIP source at an edge","packets":2}],"warnings":["no Nicira extensions"]}]}`
@@ -64,7 +64,10 @@ func reads() map[string]answer {
 		"GET /api/v1/events":             {body: `{"items":[{"id":1,"time":"2026-05-01T11:59:00Z","kind":"vip","subject":"web","message":"created"}]}`},
 		"GET /api/v1/imbalance":          {body: `{"items":[` + imbalanceRead + `,` + untestedRead + `]}`},
 		"GET /api/v1/vips/web/imbalance": {body: imbalanceRead},
-		"GET /readyz":                    {body: `{"status":"ready"}`},
+		"GET /api/v1/explain": {body: `{"vip":"web","mode":"group","dpid":"0000000000000001","backend":"b1","reason":"","switches":[
+			{"dpid":"0000000000000001","hash":"murmur","backend":"b1","reason":""},
+			{"dpid":"0000000000000002","hash":"","backend":"","reason":"its hash is not known"}]}`},
+		"GET /readyz": {body: `{"status":"ready"}`},
 	}
 }
 
@@ -103,9 +106,9 @@ idle timeout  1m0s
 BACKEND  ADDRESS  WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE  REASON
 `},
 		{"get switches", `
-DPID              STATE  SINCE  OPENFLOW  ADDRESS          RULES  PACKET-INS  DROPPED  NOTE
-0000000000000001  ready  90m    1.5       127.0.0.1:40000  42     1000        3        -
-0000000000000002  away   60s    -         -                0      0           0        echo timed out?[31m; no Nicira extensions
+DPID              STATE  SINCE  OPENFLOW  HASH    ADDRESS          RULES  PACKET-INS  DROPPED  NOTE
+0000000000000001  ready  90m    1.5       murmur  127.0.0.1:40000  42     1000        3        -
+0000000000000002  away   60s    -         -       -                0      0           0        echo timed out?[31m; no Nicira extensions
 `},
 		{"get ports 1", `
 PORT  NAME     KIND  STATE  RX         TX           RX-PACKETS  TX-PACKETS  ERRORS
@@ -149,6 +152,16 @@ b3    0000000000000002  1   1         -         -          down
     b1  b2
 b1  \   **
 b2  **  \
+`},
+		{"explain --src 10.0.0.9:40000 --dst 10.0.0.100:80", `
+connection  10.0.0.9:40000 to 10.0.0.100:80/tcp
+vip         web, mode group
+client      at switch 0000000000000001
+backend     b1
+
+SWITCH            HASH    BACKEND  REASON
+0000000000000001  murmur  b1       -
+0000000000000002  -       -        its hash is not known
 `},
 		{"get events", `
 ID  TIME                  KIND  SUBJECT  MESSAGE

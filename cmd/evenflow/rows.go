@@ -127,13 +127,13 @@ func switchState(s apps.SwitchStatus) string {
 }
 
 func (t *terminal) switchRows(switches []apps.SwitchStatus) *table {
-	tab := newTable("DPID", "STATE", "SINCE", "OPENFLOW", "ADDRESS", "RULES", "PACKET-INS", "DROPPED", "NOTE")
+	tab := newTable("DPID", "STATE", "SINCE", "OPENFLOW", "HASH", "ADDRESS", "RULES", "PACKET-INS", "DROPPED", "NOTE")
 	for _, s := range switches {
 		notes := slices.Concat(s.Problems, s.Warnings)
 		if s.Error != "" {
 			notes = slices.Insert(notes, 0, s.Error)
 		}
-		tab.add(s.DPID, switchState(s), t.since(s.Since), s.OpenFlow, s.Address, s.Rules, s.PacketIns, s.DroppedIns, strings.Join(notes, "; "))
+		tab.add(s.DPID, switchState(s), t.since(s.Since), s.OpenFlow, s.Hash, s.Address, s.Rules, s.PacketIns, s.DroppedIns, strings.Join(notes, "; "))
 	}
 	return tab
 }

@@ -1,0 +1,49 @@
+package apps
+
+import (
+	"net/netip"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/ovshash"
+)
+
+// Tuple is a connection as its client sees it.
+type Tuple struct {
+	Proto    uint8 // ProtoTCP or ProtoUDP
+	Src, Dst netip.AddrPort
+}
+
+// Flow is what Open vSwitch hashes of the connection's first packet, but for its MACs.
+func (t Tuple) Flow() *ovshash.Flow {
+	f := &ovshash.Flow{EthType: EtherTypeIPv4, Src: t.Src.Addr(), Dst: t.Dst.Addr(), Proto: t.Proto, SrcPort: t.Src.Port(), DstPort: t.Dst.Port()}
+	if f.Src.Is6() {
+		f.EthType = EtherTypeIPv6
+	}
+	return f
+}
+
+// Explainer is an app that can say where connections of its mode go.
+type Explainer interface {
+	// Explain says which backend of a VIP a switch gives a new connection; nil, and why, if it gives it none or nobody can know.
+	// For a VIP of another mode it is nil and "".
+	Explain(v *View, x *VIP, d flows.DPID, t Tuple) (b *Backend, reason string)
+}
+
+// Explanation says where a new connection goes, if its first packet came now.
+type Explanation struct {
+	VIP      string   `json:"vip"`
+	Mode     vip.Mode `json:"mode"`
+	DPID     string   `json:"dpid" doc:"Switch where the client's packets come in; empty: the client is no known host"`
+	Backend  string   `json:"backend" doc:"Name; empty: none, or it cannot be known"`
+	Reason   string   `json:"reason" doc:"Why there is no backend"`
+	Switches []Choice `json:"switches" doc:"What each connected switch would choose, if the client's packets came in there"`
+}
+
+// Choice is what one switch would do.
+type Choice struct {
+	DPID    flows.DPID `json:"dpid"`
+	Hash    string     `json:"hash" enum:"murmur,crc32c," doc:"By which it chooses; empty: not known"`
+	Backend string     `json:"backend"`
+	Reason  string     `json:"reason"`
+}
