@@ -45,6 +45,7 @@ var allowed = []struct {
 	{"web", []string{"apps", "apps/*", "topo", "flows", "anova", "web/*"}},
 	{"web/*", nil},
 	{"cmd/*", []string{"config", "web", "engine", "apps", "apps/*", "controller", "openflow", "topo", "flows", "anova", "store"}},
+	{"bench/othello", []string{"othello"}},
 	{"bench/*", nil},
 	{"e2e", []string{"apps", "apps/vip", "web"}},
 	{"lab", nil},
