@@ -94,3 +94,40 @@ func TestGroupChurn(t *testing.T) {
 		t.Errorf("only %d connections were made meanwhile", made.Load())
 	}
 }
+
+// A backend that was removed and is added again serves at once: what Open vSwitch has cached of its answers from before, and of what it
+// sent meanwhile past the VIP, lets no answer to a new connection pass untranslated.
+func TestGroupBackendAddedAgain(t *testing.T) {
+	w := line(t, 2, "")
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1), w.host("b2", 2, 2, 2)
+	serve(8080, b1, b2)
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	connect := func(when string) {
+		t.Helper()
+		at := map[string]int{}
+		for tries := 0; at["b1"] < 3; tries++ {
+			if tries == 60 {
+				t.Fatalf("%s: %d connections, none is at b1", when, tries)
+			}
+			c := w.dial(client, "tcp", "", address+":80")
+			at[w.who(c)]++
+			if n, err := retransmissions(c); err != nil || n > 0 {
+				t.Errorf("%s: %d segments sent again, %v", when, n, err)
+			}
+			_ = c.Close()
+		}
+	}
+	for _, past := range []bool{false, true} {
+		connect("before")
+		w.change(http.MethodDelete, "web/backends/b1", nil)
+		w.sw(1).Appctl("revalidator/wait")
+		if past {
+			w.who(w.dial(client, "tcp", "", b1.IP()+":8080"))
+		}
+		w.sw(1).Appctl("revalidator/pause") // what is cached now stays
+		w.change(http.MethodPost, "web/backends", vip.BackendSpec{Name: "b1", Address: b1.IP(), Port: 8080})
+		connect(fmt.Sprintf("added again, past the VIP %v", past))
+		w.sw(1).Appctl("revalidator/resume")
+	}
+}

@@ -21,8 +21,10 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	hosts := map[flows.MAC]bool{}      // of backends, since a host has rules for being one
 	addresses := map[netip.Addr]bool{} // whose set of VIPs has changed
 	again := map[netip.Addr]bool{}     // nothing new, but what a switch has refused is tried again with each write
+	var listens bool                   // the ports of some VIP's backends have changed
 	for _, x := range deleted {
 		out = append(out, vipOwner(x))
+		listens = listens || len(x.Backends) > 0
 		out = appendBackends(out, hosts, v.Topo, x)
 		addresses[x.Address] = true
 	}
@@ -34,9 +36,11 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		out = append(out, vipOwner(x.VIP))
 		if prev == nil {
 			addresses[x.Address] = true
+			listens = listens || len(x.Backends) > 0
 			out = appendBackends(out, hosts, v.Topo, x.VIP)
 		} else if prev.VIP != x.VIP {
 			again[x.Address] = true
+			listens = listens || !slices.Equal(prev.Listens(), x.Listens())
 			out = appendBackends(out, hosts, v.Topo, prev.VIP, x.VIP)
 		}
 	}
@@ -52,6 +56,10 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		}
 	}
 	out = appendReached(out, old, v)
+	rewired := old.Topo != v.Topo && !v.Topo.SameNetwork(old.Topo)
+	if rewired || listens {
+		out = append(out, apps.Owner{Kind: apps.OwnerBase})
+	}
 	if old.Topo == v.Topo {
 		return out
 	}
@@ -60,10 +68,6 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		if is, _ := v.Topo.HostAt(r.Gateway); is != was {
 			out = append(out, addressOwner(r.Address.Addr()))
 		}
-	}
-	rewired := !v.Topo.SameNetwork(old.Topo)
-	if rewired {
-		out = append(out, apps.Owner{Kind: apps.OwnerBase})
 	}
 	return appendHosts(out, old.Topo.Hosts(), v.Topo.Hosts(), rewired)
 }

@@ -74,7 +74,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	var build func(*builder)
 	switch o.Kind {
 	case apps.OwnerBase:
-		build = (*builder).base
+		build = func(b *builder) { b.base(v) }
 	case apps.OwnerVIP:
 		x := v.VIP(o.VIP)
 		if !handles(x) {

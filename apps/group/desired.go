@@ -14,6 +14,7 @@ import (
 const (
 	prioVIP     = 100 // table 30
 	prioRelated = 95
+	prioReset   = 41
 	prioDirect  = 40
 
 	prioHairback = 100 // table 20, below the exact rules of mode nat
@@ -28,6 +29,7 @@ const (
 	prioChosen = 100 // table 42
 
 	prioAnswer = 90 // table 70
+	prioApart  = 20
 
 	prioOpens      = 121 // table 71
 	prioStateless  = 120
@@ -39,13 +41,14 @@ const replicas = 256
 
 // base is what all VIPs share. What table 41 does not know is of an endpoint that has gone: its VIP's name is not known any
 // more, and conntrack has translated the packet already.
-func (b *builder) base() {
+func (b *builder) base(v *apps.View) {
 	b.rule(apps.TableHairpin, 0, 0, nil, flows.Go(apps.TableVIP))
 	b.rule(apps.TableHairback, 0, 0, nil, flows.Go(apps.TableVIP))
 	b.rule(apps.TableGroup, prioInvalid, 0, flows.Match{}.Num(flows.CTMark, 0))
 	b.rule(apps.TableGroup, 0, 0, nil, flows.ToMeter{ID: apps.MeterReject}, flows.Controller())
 	b.rule(apps.TableCommit, 0, 0, nil)
 	b.rule(apps.TableUnNAT, 0, 0, nil, flows.Go(apps.TableOutput))
+	b.apart(v)
 }
 
 // address is what the VIPs of an address share: ICMP that is about their connections, fragments, and the end of the way of

@@ -92,7 +92,7 @@ func (l *listener) from(m vip.PortMask) flows.Match {
 // is made one of the fields that Open vSwitch's cache distinguishes; else a new rule would be passed by for some milliseconds.
 func (l *listener) through(zone uint16) (out []flows.Action) {
 	if l.mixed {
-		out = append(out, flows.Move{Src: flows.Whole(fieldsOf(l.proto).dst), Dst: flows.Span{Field: apps.RegIgnored, Bits: 16}})
+		out = append(out, lookAtClientPort(l.proto))
 	}
 	return append(out, known(zone, apps.TableUnNAT))
 }
@@ -116,6 +116,9 @@ func (b *builder) related(h *topo.Host, a netip.Addr) {
 // untracked is what is done with packets of an endpoint that conntrack does not know: because it has no room, has forgotten
 // them, or the switch was restarted. TCP is translated all the same if a port means one VIP's port; connections past the VIP
 // are told apart by being tracked too, under a mark of their own. What cannot be translated must not leave untranslated.
+//
+// A RST begins no connection. If it were noted as one it could take the answers of another from conntrack: a client resets what
+// has come to it untranslated, and then tries again.
 //
 // Over UDP a backend may well send from its port to others who are no clients, as time servers do, so nothing is translated there.
 func (b *builder) untracked(h *topo.Host, l listener) {
@@ -141,5 +144,7 @@ func (b *builder) untracked(h *topo.Host, l listener) {
 		b.rule(apps.TableUnNAT, prioOpens, x.ID, l.from(m).Num(flows.CTMark, 0).NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
 			noted(b.zone, apps.TableOutput))
 		b.rule(apps.TableVIP, prioDirect, x.ID, at(to(l.addr), l.proto, p.dst, m), noted(b.zone, apps.TableForward))
+		b.rule(apps.TableVIP, prioReset, x.ID, at(to(l.addr), l.proto, p.dst, m).NumMasked(flows.TCPFlags, apps.RST, apps.RST),
+			flows.CT{Table: apps.TableForward, Zone: b.zone})
 	}
 }

@@ -1,7 +1,9 @@
 package vip
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -49,6 +51,19 @@ type Backend struct {
 	Admin   Admin
 
 	DrainSince time.Time // when it began to drain; zero: it does not
+}
+
+// Listens are the ports at which backends get the VIP's packets, each once, in order.
+func (x *VIP) Listens() (out []Ports) {
+	for i := range x.Backends {
+		p := x.Ports
+		if port := x.Backends[i].Port; port != 0 {
+			p = Ports{First: port, Last: port}
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(p, q Ports) int { return cmp.Or(cmp.Compare(p.First, q.First), cmp.Compare(p.Last, q.Last)) })
+	return slices.Compact(out)
 }
 
 // Former remembers the id of a backend that has left.
