@@ -204,3 +204,43 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("%d builds agree with Open vSwitch", agreeing)
 	}
 }
+
+// With affinity a client's address alone decides, of whatever port it comes and to whichever of the VIP's.
+func TestAgreementByAddress(t *testing.T) {
+	vips := agreementVIPs(func(x *apps.VIP) { x.Spec.Affinity = &vip.Affinity{Timeout: vip.Duration(time.Minute)} })
+	r := newAgreementRig(t, vips)
+	var all []apps.Tuple
+	const clients, each = 200, 4
+	for i, c := range connections(clients, vips) {
+		for n := range each {
+			c.Src = netip.AddrPortFrom(c.Src.Addr(), uint16(1000+17*n+i))
+			c.Dst = netip.AddrPortFrom(c.Dst.Addr(), uint16(80+n))
+			all = append(all, c)
+		}
+	}
+	got := r.endpoints(all)
+	used := map[uint32]bool{}
+	for i := range got {
+		used[got[i]] = true
+		if got[i] != got[i/each*each] {
+			t.Errorf("%v is at endpoint %d, and another connection of the client at %d", all[i], got[i], got[i/each*each])
+		}
+	}
+	if len(used) < clients/4 {
+		t.Errorf("%d clients are at %d endpoints", clients, len(used))
+	}
+	agrees := false
+	for _, b := range ovshash.Builds() {
+		r.view.Switches[1] = apps.SwitchInfo{DPID: 1, Nicira: true, OF15: true, Zone: testZone, Hash: b}
+		right := 0
+		for i, c := range all {
+			if y, _ := New(Config{}).Explain(r.view, vips[i/each%len(vips)], 1, c); y != nil && y.Endpoint == got[i] {
+				right++
+			}
+		}
+		agrees = agrees || right == len(all)
+	}
+	if !agrees {
+		t.Error("no build agrees with Open vSwitch")
+	}
+}

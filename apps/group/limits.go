@@ -32,6 +32,9 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	switch {
 	case len(unable) > 0:
 		return true, "no conntrack, and so not served, on " + some("switch", unable)
+	case len(unstable) > 0 && x.Spec.Affinity != nil:
+		return true, "no stable bucket ids and no choice by address, so that changes reshuffle new connections and there is no affinity, on " +
+			some("switch", unstable)
 	case len(unstable) > 0:
 		return true, "no stable bucket ids, so that changes reshuffle new connections, on " + some("switch", unstable)
 	}

@@ -60,15 +60,35 @@ func (s *service) choose(p *plan, k key, f vip.Flow) (index int, ok bool) {
 	now, sh := s.app.now(), s.bonds().shard(k.client)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if b, known := sh.clients[k.client]; known && !b.over(now, p.affinity) {
-		if t := p.target(b.backend); t != nil && t.takes {
-			return t.place, true
-		}
+	if t := sh.bound(p, k.client, now); t != nil {
+		return t.place, true
 	}
 	if index, ok = p.scheduler.Pick(p.candidates, f); ok {
 		s.bind(sh, k.client, bond{p.targets[index].id, now}, now, p.affinity)
 	}
 	return index, ok
+}
+
+// bound is the backend that takes a client's next connection, nil if that is the scheduler's choice.
+func (s *service) bound(p *plan, client address) *target {
+	a := s.affinity.Load()
+	if p.affinity == 0 || a == nil {
+		return nil
+	}
+	sh := a.shard(client)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.bound(p, client, s.app.now())
+}
+
+// bound is the backend that a client is bound to and that takes connections, nil if there is none. The caller holds mu.
+func (sh *affinityShard) bound(p *plan, client address, now uint32) *target {
+	if b, known := sh.clients[client]; known && !b.over(now, p.affinity) {
+		if t := p.target(b.backend); t != nil && t.takes {
+			return t
+		}
+	}
+	return nil
 }
 
 // rebind takes a connection that was found in a switch for a client's bond: of those to its latest backend the oldest one is

@@ -8,7 +8,7 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// Explain says where a connection is that lives, or what source-hash would choose for a new one. The other schedulers take what
+// Explain says where a connection is that lives, and of a new one what affinity or source-hash would choose. The other schedulers take what
 // has come before into account.
 func (a *App) Explain(v *apps.View, x *apps.VIP, _ flows.DPID, t apps.Tuple) (*apps.Backend, string) {
 	if !handles(x) {
@@ -20,6 +20,9 @@ func (a *App) Explain(v *apps.View, x *apps.VIP, _ flows.DPID, t apps.Tuple) (*a
 	}
 	p := s.plan.Load()
 	if y := s.connected(p, key{t.Src.Addr().As16(), t.Src.Port(), t.Dst.Port()}); y != nil {
+		return backendOf(x, y.id), ""
+	}
+	if y := s.bound(p, t.Src.Addr().As16()); y != nil {
 		return backendOf(x, y.id), ""
 	}
 	if x.Spec.Scheduler != vip.SourceHash {

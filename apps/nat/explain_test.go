@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -24,6 +25,13 @@ func TestExplain(t *testing.T) {
 		if after == nil || int(after.ID) != got || reason != "" || before != nil && before != after {
 			t.Errorf("%s: at backend %d, explained as %v, %q; before as %v", scheduler, got, after, reason, before)
 		}
+	}
+	x := newVIP(3, bound(time.Minute))
+	r := newRig(t, x)
+	got := chosen(r.in(syn(client)))
+	tuple.Src = netip.AddrPortFrom(tuple.Src.Addr(), 1)
+	if b, reason := r.app.Explain(view(x), x, 1, tuple); b == nil || int(b.ID) != got {
+		t.Errorf("bound to backend %d, explained as %v, %q", got, b, reason)
 	}
 	none := newVIP(1, state(1, vip.StateDown), func(x *apps.VIP) { x.Spec.Scheduler = vip.SourceHash })
 	if b, reason := newRig(t, none).app.Explain(view(none), none, 1, tuple); b != nil || !strings.Contains(reason, "refused") {

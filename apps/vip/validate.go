@@ -57,7 +57,6 @@ func Validate(s Spec) error {
 	default:
 		e.add("mode", s.Mode, "want one of nat, group, deferred, othello")
 	}
-	e.later(s)
 	e.health(s)
 	if time.Duration(s.DrainTimeout) < MinDrain {
 		e.add("drain_timeout", s.DrainTimeout, "want at least 1s")
@@ -108,6 +107,7 @@ func (e *FieldErrors) group(s Spec) {
 	if len(s.Gateways) > 0 {
 		e.add("gateways", s.Gateways, "means nothing in mode group, which chooses at the client's edge switch; leave it out")
 	}
+	e.affinity(s)
 	weight := 0
 	for _, b := range s.Backends {
 		if b.Weight != nil {
@@ -116,13 +116,6 @@ func (e *FieldErrors) group(s Spec) {
 	}
 	if weight > MaxBuckets {
 		e.add("backends", weight, "is their weight in all; in mode group want at most %d", MaxBuckets)
-	}
-}
-
-// later refuses what is read but not yet acted upon: nothing is promised that is not done.
-func (e *FieldErrors) later(s Spec) {
-	if s.Affinity != nil && s.Mode != ModeNAT {
-		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet but for mode nat; leave it out")
 	}
 }
 

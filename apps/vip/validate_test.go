@@ -124,6 +124,8 @@ func TestValidate(t *testing.T) {
 		// Floodlight stored health checks and persistence and never read them.
 		{`"affinity":{"timeout":"30s"}`, ``},
 		{`"affinity":{"timeout":"24h"}`, ``},
+		{`"mode":"group","affinity":{"timeout":"1s"}`, ``},
+		{`"mode":"group","affinity":{"timeout":"999ms"}`, `affinity.timeout: 999ms: want whole seconds from 1s to 24h`},
 		{`"affinity":{"timeout":"1500ms"}`, `affinity.timeout: 1.5s: want whole seconds from 1s to 24h`},
 		{`"affinity":{"timeout":"25h"}`, `affinity.timeout: 25h0m0s: want whole seconds from 1s to 24h`},
 		{`"affinity":{"timeout":"-1s"}`, `affinity.timeout: -1s: want`},
