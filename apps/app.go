@@ -151,6 +151,8 @@ type ConnectionHandler interface {
 	FlowRemoved(v *View, d flows.DPID, r *flows.Rule, reason RemovedReason, st flows.Stats, out Reply)
 	// RuleStats answers AskRule; found is false when the switch has no such rule.
 	RuleStats(v *View, d flows.DPID, r *flows.Rule, st flows.Stats, found bool, out Reply)
+	// Refused tells that a switch has refused to add a rule.
+	Refused(v *View, d flows.DPID, r *flows.Rule, out Reply)
 	// Adopt takes over the connection rules that a switch holds when it connects, and returns those to delete.
 	Adopt(v *View, d flows.DPID, rules []flows.InstalledRule) (remove []flows.Rule)
 	// Sync tells that the view has changed, from the engine's goroutine: VIPs and backends may have come, gone or died.

@@ -51,4 +51,7 @@ type Handler interface {
 	Applied(d flows.DPID, o Owner, version uint64, err error)
 	// Refused tells of an error that answers a message outside of transactions; what is that message as text.
 	Refused(sw *Switch, what string, err error)
+	// RuleRefused tells, behind Refused, that a rule of kind Connection is not there, since the switch has refused it. It tells of a
+	// message: of the error. r is valid during the call.
+	RuleRefused(sw *Switch, r *flows.Rule)
 }

@@ -99,6 +99,10 @@ func (r *recorder) Applied(_ flows.DPID, o controller.Owner, version uint64, err
 	}
 }
 
+func (r *recorder) RuleRefused(_ *controller.Switch, rule *flows.Rule) {
+	r.note("rule refused %s", rule)
+}
+
 func (r *recorder) Refused(_ *controller.Switch, what string, err error) {
 	r.note("error to %s: %v", what, err)
 }

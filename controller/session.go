@@ -292,7 +292,11 @@ func (sw *Switch) gotError(h openflow.Header, msg []byte) {
 			sw.log().WithError(e).Warn("error during the handshake")
 		}
 	default:
-		sw.c.h.Refused(sw, messageText(sw.w.sent.find(h.XID), e), e)
+		sent := sw.w.sent.find(h.XID)
+		sw.c.h.Refused(sw, messageText(sent, e), e)
+		if m, err := openflow.ParseFlowMod(sent); err == nil && m.Command == openflow.FlowAdd && sw.c.cfg.Kind(m.Rule.Cookie) == Connection {
+			sw.c.h.RuleRefused(sw, &m.Rule)
+		}
 	}
 }
 

@@ -303,6 +303,7 @@ func TestErrorsMatchedToMessages(t *testing.T) {
 		want := []string{
 			"connected []",
 			"error to " + bad66.String() + ": OFPFMFC_TABLE_FULL (5/1)",
+			"rule refused " + bad66.String(),
 			"error to DEL_STRICT cookie=0xef02000000000000, table=40, priority=5,ip,nw_src=10.0.0.66,nw_dst=10.0.0.1 actions=drop: OFPFMFC_TABLE_FULL (5/1)",
 			"error to packet-out actions=output:2: OFPFMFC_TABLE_FULL (5/1)",
 		}

@@ -99,6 +99,13 @@ func (e *Engine) RuleStats(sw *controller.Switch, r *flows.Rule, st flows.Stats,
 	}
 }
 
+// RuleRefused hands a connection's rule that a switch has refused to its app.
+func (e *Engine) RuleRefused(sw *controller.Switch, r *flows.Rule) {
+	if s, h := e.connectionApp(sw, r.Cookie); h != nil {
+		h.Refused(e.view.Load(), s.dpid, r, s)
+	}
+}
+
 // connectionApp is the app that keeps the connection rules with this cookie, nil if it is no such rule.
 func (e *Engine) connectionApp(sw *controller.Switch, cookie uint64) (*session, apps.ConnectionHandler) {
 	kind, class, _, ours := apps.SplitCookie(cookie)

@@ -38,7 +38,8 @@ type App struct {
 	scratch  sync.Pool // of *scratch
 	answers  sync.Pool // of *[]byte
 
-	services atomic.Pointer[map[vip.ID]*service] // replaced whole, under mu
+	services atomic.Pointer[map[vip.ID]*service]   // replaced whole, under mu
+	full     atomic.Pointer[map[flows.DPID]uint32] // until when switches get no new connections, Unix time in seconds; likewise
 
 	mu        sync.Mutex
 	closed    map[vip.ID]bool // ids are never used again, but a reader may still have a view with one
@@ -132,7 +133,7 @@ type Counters struct {
 	Closed      uint64 // refused: no VIP at that port
 	NoBackend   uint64 // refused: none is up
 	Unknown     uint64 // refused: no SYN, and of no known connection
-	Full        uint64 // refused: the VIP has MaxConnections
+	Full        uint64 // refused: the VIP has MaxConnections, or the switch no room for rules
 	Clash       uint64 // refused: at every backend the client's address and port are in use by another connection
 	Astray      uint64 // dropped: from a backend's address at another place than the backend's
 	Fragments   uint64 // dropped: without ports no connection can be told

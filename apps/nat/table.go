@@ -133,6 +133,9 @@ func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, ent
 	if !ok {
 		return nil, entry{}, noBackend
 	}
+	if !s.app.hasRoom(in.At.DPID) {
+		return nil, entry{}, full
+	}
 	if s.size.Add(1) > int64(s.app.cfg.MaxConnections) {
 		s.size.Add(-1)
 		return nil, entry{}, full

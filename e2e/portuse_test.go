@@ -1,0 +1,257 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// greeters accept connections on hosts' ports, greet with the host's name, and keep them by the client's address.
+type greeters struct {
+	mu       sync.Mutex
+	accepted map[string]net.Conn
+}
+
+func greet(port int, hosts ...*lab.Host) *greeters {
+	g := &greeters{accepted: map[string]net.Conn{}}
+	for _, h := range hosts {
+		l := h.Listen("tcp", at(h.IP(), port))
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				g.mu.Lock()
+				g.accepted[c.RemoteAddr().String()] = c
+				g.mu.Unlock()
+				_, _ = fmt.Fprintln(c, h.Name())
+			}
+		}()
+	}
+	return g
+}
+
+// of is a client's connection as its backend has it, nil if it sees another client.
+func (g *greeters) of(c net.Conn) net.Conn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.accepted[c.LocalAddr().String()]
+}
+
+// connect connects a client from a port as soon as its own kernel lets it, and hears the greeting.
+func (w *network) connect(client *lab.Host, port int) *conn {
+	w.t.Helper()
+	var c *conn
+	w.Eventually(patience, func() (err error) {
+		c, err = dial(w.ctx, client, "tcp", fmt.Sprint(":", port), address+":80")
+		if err != nil && !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			w.t.Fatalf("port %d: %v", port, err)
+		}
+		return err
+	})
+	w.t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(answerLimit))
+	if _, err := c.in.ReadString('\n'); err != nil {
+		w.t.Fatalf("port %d: %v", port, err)
+	}
+	return c
+}
+
+// In mode nat too a port that a client uses again connects at once, however its last connection has ended: client gone without a
+// word, half closed, the backend's socket gone, reset, closed. At most the SYN is sent again, when it meets an old socket.
+func TestPortUsedAgain(t *testing.T) {
+	w := line(t, 2, "")
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
+	servers := greet(8080, b1, b2)
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, b1, b2)
+	ends := map[string]func(c *conn, server net.Conn){
+		"the client vanished":    func(c *conn, _ net.Conn) { vanish(t, c.Conn) },
+		"half closed":            func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).CloseWrite(); vanish(t, c.Conn) },
+		"the backend has forgot": func(c *conn, server net.Conn) { vanish(t, c.Conn); vanish(t, server) },
+		"reset by the client":    func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
+		"closed by the backend": func(c *conn, server net.Conn) {
+			_ = server.Close()
+			_, _ = c.in.ReadString('\n')
+			_ = c.Close()
+		},
+	}
+	port := 20000
+	for how, end := range ends {
+		for range 10 {
+			port++
+			c := w.connect(client, port)
+			server := servers.of(c)
+			if server == nil {
+				t.Fatalf("%s: the backend of port %d sees another", how, port)
+			}
+			end(c, server)
+			c = w.connect(client, port)
+			if n, err := retransmissions(c); err != nil || n > 1 {
+				t.Errorf("%s: port %d connects with %d retransmissions, %v", how, port, n, err)
+			}
+			server = servers.of(c)
+			if _, err := fmt.Fprintln(c, "hello"); err != nil {
+				t.Errorf("%s: %v", how, err)
+			}
+			_ = server.SetDeadline(time.Now().Add(answerLimit))
+			if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "hello\n" {
+				t.Errorf("%s: the backend of port %d hears %q, %v", how, port, line, err)
+			}
+		}
+	}
+	if n, err := w.live("web"); err != nil || n != int64(port-20000) {
+		t.Errorf("%d live connections of %d ports, %v", n, port-20000, err)
+	}
+}
+
+// The same 4,000 ports twice, many at a time, reset or closed: none is lost.
+func TestPortsTwice(t *testing.T) {
+	p := newPool(t, ipv4)
+	for base, reset := range map[int]bool{20000: false, 30000: true} {
+		for round := range 2 {
+			begun := time.Now()
+			var wg sync.WaitGroup
+			ports := make(chan int)
+			for range 16 {
+				wg.Go(func() {
+					for port := range ports {
+						c, err := dial(p.ctx, p.client, "tcp", fmt.Sprint(":", port), address+":80")
+						for err != nil && errors.Is(err, syscall.EADDRNOTAVAIL) { // the client's own TIME_WAIT
+							c, err = dial(p.ctx, p.client, "tcp", fmt.Sprint(":", port), address+":80")
+						}
+						if err == nil {
+							_, _, err = c.ask("hello")
+							if reset {
+								_ = c.Conn.(*net.TCPConn).SetLinger(0)
+							}
+							_ = c.Close()
+						}
+						if err != nil {
+							t.Errorf("reset %v, round %d, port %d: %v", reset, round, port, err)
+						}
+					}
+				})
+			}
+			for port := base; port < base+4000; port++ {
+				ports <- port
+			}
+			close(ports)
+			wg.Wait()
+			t.Logf("reset %v, round %d: 4,000 connections in %.1f s", reset, round, time.Since(begun).Seconds())
+		}
+	}
+}
+
+// Whatever is flushed in the switches, live connections of mode nat do not stall: they are rules.
+func TestFlush(t *testing.T) {
+	p := newPool(t, ipv4)
+	tcp := p.open("tcp", 3)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	rounds := make(chan struct{}, 1<<16)
+	for _, list := range tcp {
+		for _, c := range list {
+			wg.Go(func() {
+				for {
+					if _, _, err := c.ask("ping"); err != nil {
+						t.Errorf("%s: %v", c.LocalAddr(), err)
+						return
+					}
+					select {
+					case rounds <- struct{}{}:
+					case <-done:
+						return
+					}
+				}
+			})
+		}
+	}
+	for range 8 {
+		for range 50 {
+			<-rounds
+		}
+		for _, s := range p.switches {
+			s.Appctl("dpctl/flush-conntrack")
+			s.Appctl("revalidator/purge")
+		}
+	}
+	close(done)
+	wg.Wait()
+	for name, list := range tcp {
+		for _, c := range list {
+			if n, err := retransmissions(c); err != nil || n > 0 {
+				t.Errorf("a connection to %s has sent %d segments again, %v", name, n, err)
+			}
+		}
+	}
+	p.stay("flushed", tcp, "")
+}
+
+// A switch whose tables have no room for more connections of mode nat refuses them aloud; old ones stay, and new ones are made
+// when there is room again.
+func TestFlowTableFull(t *testing.T) {
+	for name, table := range map[string]int{"forward rules": 40, "reverse rules": 70} {
+		t.Run(name, func(t *testing.T) {
+			p := newPool(t, ipv4)
+			tcp := p.open("tcp", 3)
+			leak := p.tap(p.client, func(g gopacket.Packet) bool {
+				ip, _ := g.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+				return ip != nil && ip.SrcIP.String() != address && tcpOf(g) != nil
+			})
+			rules := 0
+			for _, r := range p.sw(1).DumpFlows() {
+				if strings.Contains(r, fmt.Sprintf("table=%d,", table)) {
+					rules++
+				}
+			}
+			p.sw(1).Vsctl("--", "--id=@full", "create", "Flow_Table", fmt.Sprintf("flow_limit=%d", rules+2), "overflow_policy=refuse",
+				"--", "set", "bridge", p.sw(1).Name(), fmt.Sprintf("flow_tables:%d=@full", table))
+			refusals := 0
+			for range 6 {
+				c, err := dial(p.ctx, p.client, "tcp", "", address+":80")
+				if err == nil {
+					defer c.Close()
+					for err == nil && refusals < 6 { // the first that has no room may have shaken hands
+						if _, _, err = c.ask("served"); err == nil {
+							break
+						}
+					}
+				}
+				switch {
+				case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
+					refusals++
+				case err != nil:
+					t.Errorf("neither served nor refused: %v", err)
+				}
+			}
+			if refusals < 2 {
+				t.Errorf("%d of 6 connections were refused, with room for 2", refusals)
+			}
+			p.stay("full", tcp, "")
+			if n := len(leak.packets()); n > 2 {
+				t.Errorf("%d answers have reached the client untranslated", n)
+			}
+			p.sw(1).Vsctl("clear", "bridge", p.sw(1).Name(), "flow_tables")
+			p.Eventually(patience, func() error {
+				c, err := dial(p.ctx, p.client, "tcp", "", address+":80")
+				if err == nil {
+					defer c.Close()
+					_, _, err = c.ask("served")
+				}
+				return err
+			})
+			p.stay("room again", tcp, "")
+			p.open("udp", 3)
+		})
+	}
+}
