@@ -49,14 +49,19 @@ type SwitchInfo struct {
 	OF15   bool          // an OpenFlow 1.5 session: copy_field, stable bucket ids
 	Zone   uint16        // conntrack zone for NAT at the client's edge, the switch's alone; 0: none could be given
 	Hash   ovshash.Build // by which its select groups choose; 0: not known, or not yet
+
+	// Zones of modes that translate beside the backend, the switch's alone; 0: none could be given, or no VIP needs it.
+	Deferred uint16 // for all of its backends
+	Mirror   uint16 // for backends that are given their own connections
 }
 
 // View is everything that apps see, immutable: the topology, the switches that are connected, the VIPs and the routers.
 type View struct {
 	Topo     *topo.Snapshot
 	Switches map[flows.DPID]SwitchInfo
-	VIPs     []*VIP   // by id
-	Routers  []Router // set before the view is shown to anybody
+	VIPs     []*VIP                // by id
+	Routers  []Router              // set before the view is shown to anybody
+	Edges    map[flows.DPID]uint16 // numbers of switches as edges with backends, from 0; set likewise
 	byID     map[vip.ID]*VIP
 	byAddr   map[netip.Addr][]*VIP
 	served   *servedIndex
@@ -68,6 +73,8 @@ type VIP struct {
 	*vip.VIP
 	Backends []Backend
 	Hairpin  uint16 // conntrack zone for backends that are given their own connections; 0: the mode needs none
+
+	Generations *vip.Generations // of modes deferred and othello; nil: there is none yet, or the mode has none
 }
 
 // Backend is a backend with its present state. Host is nil while its address has not been heard.

@@ -19,6 +19,10 @@ func TableName(id uint8) string {
 		return "reply"
 	case TableHairpin, TableHairback:
 		return "hairpin"
+	case TableAnswer:
+		return "answer"
+	case TableMirror, TableMirrored:
+		return "mirror"
 	case TableRoute:
 		return "route"
 	case TableVIP:
@@ -35,6 +39,22 @@ func TableName(id uint8) string {
 		return "egress"
 	case TableUnNAT:
 		return "un-nat"
+	case TableArrival:
+		return "arrival"
+	case TableDoubt:
+		return "doubt"
+	case TableDeliver:
+		return "deliver"
+	case TableAccept:
+		return "accept"
+	case TableAsk:
+		return "ask"
+	case TablePick:
+		return "pick"
+	case TableAge:
+		return "age"
+	case TableSelf:
+		return "self"
 	case TableOutput:
 		return "output"
 	}
@@ -75,7 +95,12 @@ func GroupName(id uint32) string {
 		return "on, with a copy to the controller"
 	case id == GroupHash:
 		return "shows by which hash the switch chooses"
-	case OwnGroup(id):
+	case !OwnGroup(id):
+	case id>>24 == groupOfGeneration>>24:
+		return fmt.Sprintf("backends of VIP %d, generation %d mod 256", id>>8&0xffff, id&0xff)
+	case id>>24 == groupOfEdges>>24:
+		return fmt.Sprintf("edges with backends of VIP %d and others of its address", id&0xffff)
+	default:
 		return fmt.Sprintf("backends of VIP %d", id&0xffff)
 	}
 	return ""

@@ -16,6 +16,9 @@ const (
 	TableReply     = 20 // from backends of this switch: un-NAT, hairpin; what is routed loses one of its TTL
 	TableHairpin   = 21 // mode group: an answer of a backend to itself has its own address again, but not the VIP's
 	TableHairback  = 22 // and now that too
+	TableAnswer    = 23 // mode deferred: what conntrack has said of an answer, at the backend's edge
+	TableMirror    = 24 // mode deferred: an answer of a backend to itself has its own address again, but not the VIP's
+	TableMirrored  = 26 // and now that too
 	TableRoute     = 25 // answers of backends that have a router of ours as next hop: to their client's MAC, or its gateway's
 	TableVIP       = 30 // VIP address, protocol and port to its mode
 	TableSelect    = 40 // mode nat: the connection's forward rule
@@ -24,6 +27,14 @@ const (
 	TableForward   = 60 // eth_dst to an output port
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
 	TableUnNAT     = 71 // mode group: an answer that conntrack has given the VIP's address
+	TableArrival   = 72 // mode deferred, tables 72 to 79 at the backends' edges: what conntrack says of a packet to a VIP
+	TableDoubt     = 73 // a known connection, but perhaps not this one: others are asked before it counts
+	TableDeliver   = 74 // to the endpoint that conntrack names
+	TableAccept    = 75 // a new connection is committed, here
+	TableAsk       = 76 // the walk over generations: who knows the connection?
+	TablePick      = 77 // what a bucket does, by RegPurpose
+	TableAge       = 78 // a known connection is counted by the generation in which it began
+	TableSelf      = 79 // a backend that has been given its own connection meets the VIP's address
 	TableOutput    = 80 // out of the port in reg0
 )
 
@@ -42,15 +53,63 @@ const RegOutput = flows.Reg0
 // RegEndpoint holds the endpoint that a group has chosen, before TableForward.
 const RegEndpoint = flows.Reg0
 
-// Groups of VIPs: the kind in the upper 8 bits, the VIP's id in the lower 16.
-const groupOfVIP = 1 << 24
+// Registers of mode deferred, at the edges of backends; what is translated twice is kept in RegSaved and RegSavedPort, an IPv6
+// address in RegSaved6, which overlaps neither.
+const (
+	RegAsked     = flows.Reg2 // the generation asked last, mod 256; AskedNone before the first
+	RegVIP       = flows.Reg3 // the VIP's id
+	RegEdges     = flows.Reg4 // edges asked, a bit each
+	RegPurpose   = flows.Reg5 // of a pick
+	RegSaved     = flows.Reg6 // the backend's IPv4 address
+	RegSavedPort = flows.Reg7 // the backend's port
+	RegSaved6    = flows.XXReg2
+	RegAge       = flows.Reg12 // the generation to write to a new connection's label
+)
+
+// AskedNone in RegAsked is no generation: the walk begins.
+const AskedNone = 0x100
+
+// Values of RegPurpose.
+const (
+	PurposeChoose = 0 // a gateway sends a packet to its backend
+	PurposeAsk    = 1 // an edge looks for who knows a connection; bit 0 is set in doubt as well
+	PurposeOwn    = 2 // nobody knows it: to the present choice
+	PurposeDoubt  = 3 // this edge knows the connection, but perhaps another of the same ports
+)
+
+// MaxEdgeBits is how many edges have a bit in RegEdges and in the marker. Those beyond are asked again, which is only slower.
+const MaxEdgeBits = 16
+
+// Groups of VIPs: the kind in the upper 8 bits. Of kind 1 and 3 the lower 16 are the VIP's id, of kind 2 the lower 24 are
+// id and generation.
+const (
+	groupOfVIP        = 1 << 24
+	groupOfGeneration = 2 << 24
+	groupOfEdges      = 3 << 24
+)
+
+// GroupOfGeneration is the group that chooses among the backends of one generation of a VIP, which is told mod 256.
+func GroupOfGeneration(id vip.ID, generation uint32) uint32 {
+	return groupOfGeneration | uint32(id)<<8 | generation&0xff
+}
+
+// GroupOfEdges is the group that copies ICMP errors to every edge with backends of an address, whose first VIP this is.
+func GroupOfEdges(id vip.ID) uint32 { return groupOfEdges | uint32(id) }
 
 // GroupOfVIP is the group that chooses among the backends of a VIP of mode group.
 func GroupOfVIP(id vip.ID) uint32 { return groupOfVIP | uint32(id) }
 
 // OwnGroup reports whether a group id is one of ours.
 func OwnGroup(id uint32) bool {
-	return id == GroupCopy || id == GroupHash || id >= groupOfVIP && id <= groupOfVIP|vip.MaxID
+	switch low := id & 0xffffff; id >> 24 {
+	case 0:
+		return id == GroupCopy || id == GroupHash
+	case groupOfVIP >> 24, groupOfEdges >> 24:
+		return low <= vip.MaxID
+	case groupOfGeneration >> 24:
+		return true
+	}
+	return false
 }
 
 // MarkDirect is the ct_mark of connections past the VIPs to a port that serves one: no endpoint has this id.
@@ -126,11 +185,12 @@ type Class uint8
 
 // Classes.
 const (
-	ClassBase   Class = 1
-	ClassARP    Class = 2
-	ClassNAT    Class = 3
-	ClassGroup  Class = 4
-	ClassHealth Class = 8
+	ClassBase     Class = 1
+	ClassARP      Class = 2
+	ClassNAT      Class = 3
+	ClassGroup    Class = 4
+	ClassDeferred Class = 5
+	ClassHealth   Class = 8
 )
 
 // Cookie composes a rule's cookie. id is the VIP's id, or 0 for what no VIP owns.

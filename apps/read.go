@@ -109,4 +109,6 @@ type WriteOptions struct {
 	Force     bool   // write to a VIP of the configuration file from the API
 	IfVersion uint64 // refuse with ErrVersion unless the VIP has this version; 0: any
 	DryRun    bool   // validate and answer, change nothing
+
+	DropOldest bool // mode deferred: a change that would wait drops the oldest generation, and what is left of its connections may break
 }

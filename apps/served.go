@@ -61,7 +61,7 @@ type Forgetter interface{ Forget(f Forget) }
 // Stale is an app of which a change of the view leaves connections in switches that must not go on.
 type Stale interface {
 	// Stale lists, for a switch, what it is to forget once it has confirmed what the owner wants.
-	Stale(old, now *View, o Owner, zone uint16) []Forget
+	Stale(old, now *View, o Owner, at SwitchInfo) []Forget
 }
 
 // Keeps reports whether a backend may have connections. A backend behind a switch whose session is lost is not known to

@@ -138,6 +138,9 @@ func (w *network) service(spec vip.Spec, port uint16, backends ...*lab.Host) {
 	for _, b := range spec.Backends {
 		w.awaitState(spec.Name, b.Name, vip.StateUp)
 	}
+	if spec.Mode == vip.ModeDeferred {
+		w.awaitSteady(spec.Name, len(backends))
+	}
 }
 
 // declare creates a VIP and waits until every switch has confirmed it.

@@ -29,6 +29,8 @@ func (e *Engine) Connected(sw *controller.Switch, conns []flows.InstalledRule) {
 	e.post(func() {
 		e.switches[s.dpid] = s
 		e.edgeZone(s.dpid)
+		e.deferredZones(s.dpid)
+		delete(e.generations.missing, s.dpid)
 		a := newArrival(sw.Found(), len(e.topo.Snapshot().Ports(s.dpid)) > 0)
 		e.topo.SwitchUp(e.cfg.Now(), s.dpid, ports)
 		e.status.attached(s.dpid, e.cfg.Now(), a)
@@ -80,6 +82,7 @@ func (e *Engine) Disconnected(sw *controller.Switch, err error) {
 		}
 		delete(e.switches, d)
 		e.owed.drop(d)
+		e.generations.missing[d] = e.cfg.Now().Add(absence)
 		e.topo.SwitchDown(e.cfg.Now(), d)
 		e.status.detached(d, e.cfg.Now(), reason)
 		e.stats.Pause(d)
@@ -132,6 +135,7 @@ func (e *Engine) Applied(d flows.DPID, o controller.Owner, version uint64, err e
 	ready, failed := e.status.applied(d, owner, version, err)
 	if err == nil {
 		e.settleDebts(d, owner, version)
+		e.generations.confirmedOne()
 	}
 	if ready {
 		e.askHash(d)

@@ -38,6 +38,8 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 			addresses[x.Address] = true
 			listens = listens || len(x.Backends) > 0
 			out = appendBackends(out, hosts, v.Topo, x.VIP)
+		} else if x.Deferred() && prev.VIP == x.VIP {
+			again[x.Address] = true // its edges have a part in what the address wants
 		} else if prev.VIP != x.VIP {
 			again[x.Address] = true
 			listens = listens || !slices.Equal(prev.Listens(), x.Listens())
@@ -57,7 +59,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	}
 	out = appendReached(out, old, v)
 	rewired := old.Topo != v.Topo && !v.Topo.SameNetwork(old.Topo)
-	if rewired || listens {
+	if rewired || listens || !maps.Equal(old.Edges, v.Edges) {
 		out = append(out, apps.Owner{Kind: apps.OwnerBase})
 	}
 	if old.Topo == v.Topo {

@@ -72,14 +72,15 @@ type Engine struct {
 	imbalance *imbalance
 
 	// The loop's own.
-	model    *model
-	topo     *topo.Topology
-	switches map[flows.DPID]*session
-	sought   map[netip.Addr]bool // addresses of backends and gateways
-	settled  settled
-	shared   shared
-	saved    saver
-	drains   drains
+	model       *model
+	topo        *topo.Topology
+	switches    map[flows.DPID]*session
+	sought      map[netip.Addr]bool // addresses of backends and gateways
+	settled     settled
+	shared      shared
+	generations *generations
+	saved       saver
+	drains      drains
 }
 
 // New loads the model from the store and computes the first view. Nothing is sent or listened to before Run.
@@ -93,6 +94,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
+		generations: newGenerations(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
 	e.sessions.Store(&map[*controller.Switch]*session{})

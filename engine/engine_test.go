@@ -76,7 +76,7 @@ func TestWrites(t *testing.T) {
 		}, wrong},
 		{"mode not built", func() (vip.Read, error) {
 			s := spec("g", "10.0.0.102")
-			s.Mode = vip.ModeDeferred
+			s.Mode = vip.ModeOthello
 			return e.CreateVIP(ctx, s, apps.WriteOptions{})
 		}, vip.ErrNotBuilt},
 		{"dry run", func() (vip.Read, error) { return e.UpdateVIP(ctx, "web", apps.WriteOptions{DryRun: true}, add) }, nil},

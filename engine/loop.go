@@ -25,6 +25,8 @@ func (e *Engine) loop(ctx context.Context) error {
 			e.sight(s)
 		case <-e.health.Changed():
 			e.verdictChanged()
+		case <-e.generations.wake:
+			e.generations.lookAt(e.cfg.Now())
 		case <-timer.C:
 		}
 		e.drain()
@@ -49,10 +51,10 @@ func (e *Engine) drain() {
 	}
 }
 
-// nextTurn is how long the loop may sleep: until the topology, the saver or the end of a drain wants a turn.
+// nextTurn is how long the loop may sleep: until the topology, the saver, the end of a drain or a step of a change wants a turn.
 func (e *Engine) nextTurn(now time.Time) time.Duration {
 	next := e.topo.Next()
-	for _, due := range []time.Time{e.saved.due(), e.drains.due} {
+	for _, due := range []time.Time{e.saved.due(), e.drains.due, e.generations.due} {
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
@@ -84,11 +86,11 @@ func (e *Engine) settle() {
 	if due := e.drains.due; !due.IsZero() && !e.cfg.Now().Before(due) {
 		e.settled.stale = true
 	}
-	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale {
+	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale && !e.generations.stepsDue(e.cfg.Now()) {
 		return
 	}
 	old := e.view.Load()
-	v := e.newView()
+	v := e.step(e.newView())
 	// Connections end before the view shows why: who reads that a backend is down must not find any left.
 	for _, h := range e.connections {
 		if h == nil {

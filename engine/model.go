@@ -6,6 +6,7 @@ import (
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
 )
 
 // model is the VIPs as stored. Only the loop touches it.
@@ -13,6 +14,7 @@ type model struct {
 	vips   map[vip.ID]*vip.VIP
 	byName map[string]*vip.VIP
 	tracked
+	edges map[flows.DPID]uint16 // numbers of switches with backends of VIPs that choose by generations; views share it
 }
 
 func newModel() *model {

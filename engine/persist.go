@@ -56,6 +56,9 @@ func (e *Engine) load() error {
 		if err := e.model.tracked.load(tx); err != nil {
 			return err
 		}
+		if err := e.loadGenerations(tx); err != nil {
+			return err
+		}
 		return tx.List(store.BucketVIPs, func(_ string, b []byte) error {
 			x, err := vip.Decode(b)
 			if err == nil {
@@ -75,6 +78,7 @@ func (e *Engine) load() error {
 	}
 	e.topo = topo.New(e.cfg.Now(), cfg, saved)
 	e.saved.topo = e.topo.Snapshot()
+	e.expectKnown()
 	e.changed()
 	return e.applyFile()
 }
@@ -123,10 +127,14 @@ func (e *Engine) unstoreVIP(x *vip.VIP) error {
 		if err := e.model.drop(tx, x.ID); err != nil {
 			return err
 		}
+		if err := tx.Delete(store.BucketGenerations, store.IDKey(uint64(x.ID))); err != nil {
+			return err
+		}
 		return tx.Delete(store.BucketVIPs, store.IDKey(uint64(x.ID)))
 	})
 	if err == nil {
-		e.tally.forget(e.model.forgetEndpoints(x.ID))
+		e.tally.forget(x.ID, e.model.forgetEndpoints(x.ID))
+		e.generations.forget(x.ID)
 	}
 	return err
 }

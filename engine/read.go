@@ -65,7 +65,7 @@ func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.
 			x, version = &apps.VIP{VIP: leaving}, math.MaxUint64 // never confirmed: it is waited for until it has left
 		}
 		applied, all := e.status.appliedTo(x, e.connected(), version)
-		if all && x.Version >= version {
+		if under, _ := changing(e.view.Load(), x); all && !under && x.Version >= version {
 			return e.readVIP(x), nil
 		}
 		if refused(applied) {
@@ -118,7 +118,12 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 		}
 		states[i], r.Status.Backends[i] = s.State, s
 	}
-	r.Status.Phase, r.Status.Reason = vip.PhaseOf(states, all && len(applied) > 0)
+	r.Status.HandOver = handOver(e.view.Load(), x)
+	under, waits := changing(e.view.Load(), x)
+	r.Status.Phase, r.Status.Reason = vip.PhaseOf(states, all && len(applied) > 0 && (!under || waits != ""))
+	if waits != "" && r.Status.Phase == vip.PhaseUp {
+		r.Status.Reason = waits
+	}
 	for _, app := range e.apps {
 		limited, ok := app.(apps.Limited)
 		if !ok {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ type tally struct {
 	last  map[counterKey]uint64
 	made  map[uint32]int64     // by endpoint: connections
 	heard map[uint32]time.Time // by endpoint: when a packet was last seen to have been counted
+
+	lastAges map[ageKey]uint64
+	ages     map[age]time.Time // when a packet of such connections was last seen
 }
 
 type counterKey struct {
@@ -29,7 +33,8 @@ type counterKey struct {
 }
 
 func newTally() *tally {
-	return &tally{last: map[counterKey]uint64{}, made: map[uint32]int64{}, heard: map[uint32]time.Time{}}
+	return &tally{last: map[counterKey]uint64{}, made: map[uint32]int64{}, heard: map[uint32]time.Time{},
+		lastAges: map[ageKey]uint64{}, ages: map[age]time.Time{}}
 }
 
 // note adds what a switch's rules of mode group count: each packet that commits is a connection, each one to an endpoint a sign
@@ -59,7 +64,7 @@ func (t *tally) note(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
 		if more == 0 {
 			continue
 		}
-		if r.Table == apps.TableCommit {
+		if r.Table == apps.TableCommit || r.Table == apps.TableAccept {
 			t.made[k.endpoint] += int64(more)
 		} else {
 			t.heard[k.endpoint] = now
@@ -74,8 +79,8 @@ func (t *tally) of(endpoint uint32) (made int64, heard time.Time) {
 	return t.made[endpoint], t.heard[endpoint]
 }
 
-// forget drops the endpoints of a deleted VIP.
-func (t *tally) forget(gone map[uint32]bool) {
+// forget drops a deleted VIP and its endpoints.
+func (t *tally) forget(id vip.ID, gone map[uint32]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k := range t.last {
@@ -83,6 +88,8 @@ func (t *tally) forget(gone map[uint32]bool) {
 			delete(t.last, k)
 		}
 	}
+	maps.DeleteFunc(t.lastAges, func(k ageKey, _ uint64) bool { return k.vip == id })
+	maps.DeleteFunc(t.ages, func(k age, _ time.Time) bool { return k.vip == id })
 	for n := range gone {
 		delete(t.made, n)
 		delete(t.heard, n)
@@ -92,7 +99,15 @@ func (t *tally) forget(gone map[uint32]bool) {
 // readTally reads the counters of a switch's rules of mode group, if there are VIPs of the mode.
 func (e *Engine) readTally(ctx context.Context, sw *controller.Switch) error {
 	v := e.view.Load()
-	if !hasMode(v, vip.ModeGroup) || !sw.Info().Nicira {
+	if !sw.Info().Nicira {
+		return nil
+	}
+	if hasMode(v, vip.ModeDeferred) {
+		if err := e.readAges(ctx, sw); err != nil {
+			return err
+		}
+	}
+	if !hasMode(v, vip.ModeGroup) {
 		return nil
 	}
 	for _, table := range []uint8{apps.TableCommit, apps.TableGroup} {
@@ -124,7 +139,7 @@ func joined(rules []flows.InstalledRule) []flows.InstalledRule {
 	out := rules[:0:0]
 	for _, r := range rules {
 		c, ok := r.Match.Get(flows.CTMark)
-		if !ok || r.Table != apps.TableGroup {
+		if !ok || r.Table != apps.TableGroup && r.Table != apps.TableDeliver {
 			out = append(out, r)
 			continue
 		}

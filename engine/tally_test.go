@@ -49,7 +49,7 @@ func TestTally(t *testing.T) {
 			t.Errorf("step %d: %d connections, heard of at %s", i, made, heard)
 		}
 	}
-	y.forget(map[uint32]bool{7: true})
+	y.forget(0, map[uint32]bool{7: true})
 	if made, heard := y.of(7); made != 0 || !heard.IsZero() {
 		t.Error("not forgotten")
 	}

@@ -30,14 +30,17 @@ func (e *Engine) newView() *apps.View {
 		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, now)}
 		e.probed(next)
 		e.model.number(next)
+		next.Generations = e.generations.all[id]
 		vips = append(vips, next)
 	}
 	e.followDrains(old, vips)
+	e.numberEdges(vips)
 	for i, next := range vips {
 		if old == nil {
 			break
 		}
-		if prev := old.VIP(next.ID); prev != nil && prev.VIP == next.VIP && slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
+		if prev := old.VIP(next.ID); prev != nil && prev.VIP == next.VIP && prev.Generations == next.Generations &&
+			slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
 			vips[i] = prev
 		}
 	}
@@ -45,10 +48,11 @@ func (e *Engine) newView() *apps.View {
 	for d, s := range e.switches {
 		i := switchInfo(s.sw)
 		i.Zone, i.Hash = e.model.zones[edgeZone(d)], s.build
+		i.Deferred, i.Mirror = e.model.zones[deferredZone(d)], e.model.zones[mirrorZone(d)]
 		switches[d] = i
 	}
 	v := apps.NewView(snap, switches, vips)
-	v.Routers = e.cfg.Routers
+	v.Routers, v.Edges = e.cfg.Routers, e.model.edges
 	e.health.Follow(v)
 	return v
 }
@@ -79,7 +83,7 @@ func (e *Engine) push(old, v *apps.View, dirty []apps.Owner) {
 	if len(dirty) > 0 {
 		for d, states := range e.desired(v.Only(stayed...), dirty) {
 			for _, s := range states {
-				if f := e.stale(old, v, s.Owner.(apps.Owner), v.Switches[d].Zone); len(f) > 0 {
+				if f := e.stale(old, v, s.Owner.(apps.Owner), v.Switches[d]); len(f) > 0 {
 					e.owed.add(d, s.Owner.(apps.Owner), s.Version, f)
 				}
 			}
@@ -94,10 +98,10 @@ func (e *Engine) push(old, v *apps.View, dirty []apps.Owner) {
 }
 
 // stale is what a switch is to forget for an owner between two views.
-func (e *Engine) stale(old, v *apps.View, o apps.Owner, zone uint16) (out []apps.Forget) {
+func (e *Engine) stale(old, v *apps.View, o apps.Owner, at apps.SwitchInfo) (out []apps.Forget) {
 	for _, app := range e.apps {
 		if s, ok := app.(apps.Stale); ok {
-			out = append(out, s.Stale(old, v, o, zone)...)
+			out = append(out, s.Stale(old, v, o, at)...)
 		}
 	}
 	return out

@@ -86,6 +86,11 @@ func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.
 		return vip.Read{}, err
 	}
 	e.model.put(x)
+	if opt.DropOldest {
+		if err := e.dropOldest(x); err != nil {
+			return vip.Read{}, err
+		}
+	}
 	e.changed()
 	e.tellOf(origin(opt), "config", name, fmt.Sprintf("changed to version %d: %s", x.Version, changes(&old.Spec, &x.Spec)))
 	return e.settledRead(x), nil

@@ -9,19 +9,21 @@ import (
 
 // Buckets. The keys of each are its user's.
 const (
-	BucketVIPs      = "vips"      // [IDKey] of the VIP's id → vip.Encode
-	BucketTopology  = "topology"  // ports, links and hosts
-	BucketKeys      = "keys"      // the key that authenticates LLDP
-	BucketEndpoints = "endpoints" // ids of (VIP, backend) as conntrack marks
-	BucketZones     = "zones"     // conntrack zones of switches, and of addresses of VIPs
-	BucketConfig    = "config"    // what was last applied from the configuration file
-	BucketEvents    = "events"    // [IDKey] of the event's id → what happened; the latest alone
-	bucketIDs       = "ids"       // the last id given, by sequence
-	bucketMeta      = "meta"      // schema
+	BucketVIPs        = "vips"        // [IDKey] of the VIP's id → vip.Encode
+	BucketTopology    = "topology"    // ports, links and hosts
+	BucketKeys        = "keys"        // the key that authenticates LLDP
+	BucketEndpoints   = "endpoints"   // ids of (VIP, backend) as conntrack marks
+	BucketZones       = "zones"       // conntrack zones of switches, and of addresses of VIPs
+	BucketGenerations = "generations" // [IDKey] of the VIP's id → the sets of backends between which it has divided connections
+	BucketEdges       = "edges"       // a switch's datapath id → its bit among those with backends, 2 bytes
+	BucketConfig      = "config"      // what was last applied from the configuration file
+	BucketEvents      = "events"      // [IDKey] of the event's id → what happened; the latest alone
+	bucketIDs         = "ids"         // the last id given, by sequence
+	bucketMeta        = "meta"        // schema
 )
 
 func buckets() []string {
-	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketConfig, BucketEvents, bucketIDs, bucketMeta}
+	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketGenerations, BucketEdges, BucketConfig, BucketEvents, bucketIDs, bucketMeta}
 }
 
 // Schema is the version of the layout that this version of the program reads and writes.

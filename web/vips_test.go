@@ -112,7 +112,7 @@ func TestRefusedSpecs(t *testing.T) {
 			[]string{"body.name: is required"}},
 		"unknown field": {422, `{` + good + `, "prot": 1}`,
 			[]string{"body.prot: unknown field; known are address, affinity, backends, drain_timeout, " +
-				"gateways, health, idle_timeout, mode, name, port, protocol, reject, scheduler"}},
+				"gateways, handover, handover_idle, health, idle_timeout, mode, name, port, protocol, reject, scheduler"}},
 		"unknown in a backend": {422, `{` + good + `, "backends": [{"name": "b", "address": "10.0.0.1", "wieght": 2}]}`,
 			[]string{"body.backends[0].wieght: unknown field; known are address, admin, name, port, weight"}},
 		"names are case-sensitive": {422, `{` + good + `, "Scheduler": "x"}`, []string{"body.Scheduler: unknown field"}},
@@ -143,7 +143,7 @@ func TestRefusedSpecs(t *testing.T) {
 		"protocol": {422, strings.Replace(`{`+good+`}`, `"tcp"`, `"sctp"`, 1), []string{"body.protocol: want one of tcp, udp"}},
 		"two wrong values": {422, `{` + good + `, "mode": "nat", "scheduler": "best", "backends": [{"name": "b", "address": "::1"}]}`,
 			[]string{"body.scheduler: want one of", "body.backends[0].address: "}},
-		"mode to come": {501, `{` + good + `, "mode": "deferred"}`, nil},
+		"mode to come": {501, `{` + good + `, "mode": "othello"}`, nil},
 		"no mode":      {422, `{` + good + `, "mode": "magic"}`, []string{"body.mode: want one of"}},
 		"gateways": {422, `{` + good + `, "mode": "nat", "gateways": ["0000000000000001"]}`,
 			[]string{"body.gateways: means nothing in mode nat"}},

@@ -27,6 +27,7 @@ type WriteParams struct {
 	Wait    string `query:"wait" example:"30s" doc:"Answer when every connected switch has confirmed; 504 when time is over first"`
 	Force   bool   `query:"force" doc:"Write also to a VIP that the configuration file declares"`
 	DryRun  bool   `query:"dry_run" doc:"Check and answer, change nothing"`
+	Drop    bool   `query:"drop_oldest" doc:"Mode deferred: a change that would wait drops the oldest generation of backends; connections that began in it may break"`
 	IfMatch string `header:"If-Match" doc:"ETag of the VIP as it was read; 412 when it has changed since"`
 
 	wait time.Duration
@@ -35,7 +36,7 @@ type WriteParams struct {
 // Resolve reads what huma cannot, and gives a request that waits the time for it.
 func (p *WriteParams) Resolve(ctx huma.Context) (errs []error) {
 	u := ctx.URL()
-	for _, name := range []string{"wait", "force", "dry_run"} {
+	for _, name := range []string{"wait", "force", "dry_run", "drop_oldest"} {
 		// A bare ?dry_run would count as left out, and write.
 		if v, there := u.Query()[name]; there && (len(v) != 1 || v[0] == "") {
 			errs = append(errs, &huma.ErrorDetail{Location: "query." + name, Message: "want one value, as in ?dry_run=true or ?wait=30s"})
@@ -60,7 +61,7 @@ func etag(version uint64) string { return `"` + strconv.FormatUint(version, 10) 
 // options are the circumstances of a write to a VIP. It compares If-Match with the VIP as it is; the engine compares again
 // when it writes.
 func (s *Server) options(p *WriteParams, name string) (apps.WriteOptions, error) {
-	opt := apps.WriteOptions{Origin: vip.OriginAPI, Force: p.Force, DryRun: p.DryRun}
+	opt := apps.WriteOptions{Origin: vip.OriginAPI, Force: p.Force, DryRun: p.DryRun, DropOldest: p.Drop}
 	if p.IfMatch == "" {
 		return opt, nil
 	}

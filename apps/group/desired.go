@@ -137,7 +137,8 @@ func (b *builder) group(x *apps.VIP, k []flows.Bucket) flows.Group {
 
 // Stale lists, for UDP, the endpoints that have gone: as long as their clients send, conntrack would keep them there. TCP is
 // ended by the controller instead, which its clients are told.
-func (a *App) Stale(old, now *apps.View, o apps.Owner, zone uint16) (out []apps.Forget) {
+func (a *App) Stale(old, now *apps.View, o apps.Owner, at apps.SwitchInfo) (out []apps.Forget) {
+	zone := at.Zone
 	x := old.VIP(o.VIP)
 	if o.Kind != apps.OwnerVIP || !handles(x) || x.Spec.Protocol != vip.UDP || zone == 0 {
 		return nil

@@ -149,7 +149,7 @@ func TestStale(t *testing.T) {
 		{"TCP", viewOf(true, one, two), viewOf(true, one), nil},
 	} {
 		var got []string
-		for _, f := range New(Config{}).Stale(tt.old, tt.now, owner, testZone) {
+		for _, f := range New(Config{}).Stale(tt.old, tt.now, owner, apps.SwitchInfo{DPID: 1, Zone: testZone}) {
 			if f.Zone != testZone || f.Proto != apps.ProtoUDP || f.VIP != netip.AddrPortFrom(vipAddress, 80) || f.Client.IsValid() {
 				t.Errorf("%s: %+v", tt.name, f)
 			}

@@ -90,7 +90,7 @@ func TestUpdateRefusesFixedFields(t *testing.T) {
 	}
 	// A mode left out stays, also when it is no longer the default: here one that cannot be created yet.
 	group := *v
-	group.Spec.Mode = ModeDeferred
+	group.Spec.Mode = ModeOthello
 	if _, err := Update(&group, parse(t, strings.Replace(webText, `"mode":"nat",`, "", 1))); !errors.Is(err, ErrNotBuilt) {
 		t.Errorf("a mode left out: %v, want the old one", err)
 	}

@@ -13,6 +13,7 @@ const (
 	DefaultIdleTCP      = time.Hour
 	DefaultIdleUDP      = time.Minute
 	DefaultDrainTimeout = 5 * time.Minute
+	DefaultHandOverIdle = time.Hour
 	DefaultWeight       = 1
 )
 
@@ -48,6 +49,10 @@ func Normalize(s Spec) Spec {
 		} else {
 			fill(&s.IdleTimeout, Duration(DefaultIdleTCP))
 		}
+	}
+	if s.Mode == ModeDeferred {
+		fill(&s.HandOver, DefaultGenerations)
+		fill(&s.HandOverIdle, Duration(DefaultHandOverIdle))
 	}
 	if len(s.Gateways) == 0 {
 		s.Gateways = nil

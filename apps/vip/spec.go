@@ -45,6 +45,9 @@ const (
 
 // Spec is a VIP as its user declares it: the JSON and YAML of the API. Zero values mean the defaults, which [Normalize]
 // writes out.
+//
+// HandOver, in mode deferred, is how many generations of backends are kept, the present one included: 1 is no hand-over, and a
+// change breaks what it moves. One may go when none of its connections has had a packet for HandOverIdle.
 type Spec struct {
 	Name         string        `json:"name"`
 	Address      string        `json:"address"`
@@ -54,6 +57,8 @@ type Spec struct {
 	Scheduler    string        `json:"scheduler,omitempty"`
 	IdleTimeout  Duration      `json:"idle_timeout,omitempty"`
 	Gateways     []string      `json:"gateways,omitempty"`
+	HandOver     int           `json:"handover,omitempty"`
+	HandOverIdle Duration      `json:"handover_idle,omitempty"`
 	Affinity     *Affinity     `json:"affinity,omitempty"`
 	Health       *Health       `json:"health,omitempty"`
 	DrainTimeout Duration      `json:"drain_timeout,omitempty"`

@@ -36,6 +36,14 @@ type Status struct {
 	Reason   string          `json:"reason"`
 	Applied  []Applied       `json:"applied"`
 	Backends []BackendStatus `json:"backends"`
+	HandOver *HandOver       `json:"handover,omitempty"` // of mode deferred
+}
+
+// HandOver is how far the last change of a VIP's set of backends is, and how many sets are kept for connections made before it.
+type HandOver struct {
+	Step        Step   `json:"step"`
+	Generations int    `json:"generations"`
+	Waiting     string `json:"waiting"` // why a change waits, "" if none does
 }
 
 // Applied says which version of the VIP a switch has confirmed, and its last refusal.

@@ -17,8 +17,9 @@ const (
 	MinDrain    = time.Second
 	MinAffinity = time.Second
 	MaxAffinity = 24 * time.Hour
+	MinHandOver = time.Second
 
-	// MaxBuckets is how much the backends of a VIP of mode group may weigh in all: each unit is a bucket of 48 bytes, 56 in
+	// MaxBuckets is how much the backends of a VIP of mode group or deferred may weigh in all: each unit is a bucket of 48 bytes, 56 in
 	// OpenFlow 1.3, and a group's description must fit in one message of 65,535.
 	MaxBuckets = 1100
 )
@@ -34,8 +35,8 @@ func ValidName(s string) bool { return nameRule.MatchString(s) }
 // mode is one of those to come.
 func Validate(s Spec) error {
 	switch s.Mode {
-	case ModeDeferred, ModeOthello:
-		return fmt.Errorf("mode %q: %w; this version has %q and %q", s.Mode, ErrNotBuilt, ModeNAT, ModeGroup)
+	case ModeOthello:
+		return fmt.Errorf("mode %q: %w; this version has %q, %q and %q", s.Mode, ErrNotBuilt, ModeNAT, ModeGroup, ModeDeferred)
 	}
 	var e FieldErrors
 	if !nameRule.MatchString(s.Name) {
@@ -54,6 +55,8 @@ func Validate(s Spec) error {
 		e.nat(s)
 	case ModeGroup:
 		e.group(s)
+	case ModeDeferred:
+		e.deferred(s, ports)
 	default:
 		e.add("mode", s.Mode, "want one of nat, group, deferred, othello")
 	}
@@ -84,6 +87,7 @@ func (e *FieldErrors) nat(s Spec) {
 		e.add("gateways", s.Gateways, "means nothing in mode nat, which chooses at the client's edge switch; leave it out")
 	}
 	e.affinity(s)
+	e.handOver(s)
 }
 
 // affinity checks the time that clients are bound for.
@@ -108,6 +112,12 @@ func (e *FieldErrors) group(s Spec) {
 		e.add("gateways", s.Gateways, "means nothing in mode group, which chooses at the client's edge switch; leave it out")
 	}
 	e.affinity(s)
+	e.handOver(s)
+	e.weight(s)
+}
+
+// weight checks how many buckets the backends make.
+func (e *FieldErrors) weight(s Spec) {
 	weight := 0
 	for _, b := range s.Backends {
 		if b.Weight != nil {
@@ -115,7 +125,7 @@ func (e *FieldErrors) group(s Spec) {
 		}
 	}
 	if weight > MaxBuckets {
-		e.add("backends", weight, "is their weight in all; in mode group want at most %d", MaxBuckets)
+		e.add("backends", weight, "is their weight in all; in mode %s want at most %d", s.Mode, MaxBuckets)
 	}
 }
 

@@ -233,7 +233,7 @@ func TestValidateNamesAllAtOnce(t *testing.T) {
 }
 
 func TestValidateRefusesModesToCome(t *testing.T) {
-	for _, m := range []Mode{ModeDeferred, ModeOthello} {
+	for _, m := range []Mode{ModeOthello} {
 		s := parse(t, webText)
 		s.Mode = m
 		if err := Validate(Normalize(s)); !errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), string(m)) {
@@ -254,5 +254,35 @@ func TestValidateLimitsBackends(t *testing.T) {
 	s.Backends = append(s.Backends, BackendSpec{Name: "last", Address: "10.2.0.1"})
 	if err := Validate(Normalize(s)); err == nil || err.Error() != "backends: 4097: at most 4096" {
 		t.Error(err)
+	}
+}
+
+func TestValidateDeferred(t *testing.T) {
+	for _, tt := range []struct{ change, want string }{
+		{`"handover":1`, ``},
+		{`"handover":48,"handover_idle":"1s"`, ``},
+		{`"handover":-1`, `handover: -1: is how many generations of backends are kept; want 1 (no hand-over) to 48`},
+		{`"handover":49`, `handover: 49: is how many generations`},
+		{`"handover_idle":"10ms"`, `handover_idle: 10ms: want at least 1s`},
+		{`"scheduler":"round-robin"`, `scheduler: round-robin: means nothing in mode deferred`},
+		{`"idle_timeout":"1h"`, `idle_timeout: 1h0m0s: means nothing in mode deferred`},
+		{`"port":"8000-8010","backends":[{"name":"b1","address":"10.0.0.1"}]`, ``},
+		{`"port":"8000-8010","backends":[{"name":"b1","address":"10.0.0.1","port":80}]`, `backends[0].port: 80: a VIP of mode deferred with several ports keeps them`},
+		{`"mode":"group","handover":3`, `handover: 3: means nothing in mode group`},
+		{`"mode":"nat","handover_idle":"1m"`, `handover_idle: 1m0s: means nothing in mode nat`},
+	} {
+		s := parse(t, webText)
+		s.Mode = ModeDeferred
+		if strings.Contains(tt.change, "backends") {
+			s.Backends = nil
+		}
+		if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
+			t.Fatal(err)
+		}
+		err := Validate(Normalize(s))
+		var e FieldErrors
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)) {
+			t.Errorf("%s: got %v\nwant %s", tt.change, err, tt.want)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/arp"
 	"github.com/evenflow/evenflow/apps/base"
+	"github.com/evenflow/evenflow/apps/deferred"
 	"github.com/evenflow/evenflow/apps/group"
 	"github.com/evenflow/evenflow/apps/nat"
 	"github.com/evenflow/evenflow/config"
@@ -48,6 +49,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 			{Class: apps.ClassARP, App: arp.New()},
 			{Class: apps.ClassNAT, App: nat.New(nat.Config{})},
 			{Class: apps.ClassGroup, App: group.New(group.Config{})},
+			{Class: apps.ClassDeferred, App: deferred.New()},
 		},
 		Routers:    s.AppRouters(),
 		DropReason: dropReason,
@@ -85,6 +87,9 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 // dropReason names a rule made to drop.
 func dropReason(r *flows.Rule) (string, bool) {
 	if reason, ok := base.DropReason(r); ok {
+		return reason, true
+	}
+	if reason, ok := deferred.DropReason(r); ok {
 		return reason, true
 	}
 	return group.DropReason(r)

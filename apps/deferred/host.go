@@ -1,0 +1,95 @@
+package deferred
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+// Priorities of a host's rules.
+const (
+	prioMirrored = 95 // table 20, below those of modes nat and group, which are exact in more
+	prioAnswers  = 90
+
+	prioSkip = 60 // table 77
+)
+
+// listenersOf are a host's ports that serve VIPs of this mode.
+func listenersOf(v *apps.View, h *topo.Host) (all []apps.Served) {
+	for _, a := range h.Addresses {
+		for _, s := range v.ServedBy(a) {
+			if s.VIP.Deferred() && s.Backend.Host != nil && s.Backend.Host.MAC == h.MAC {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b apps.Served) int { return cmp.Compare(a.VIP.ID, b.VIP.ID) })
+	return all
+}
+
+// host is what a host has for being a backend. On its own switch its answers pass conntrack, and a walk that comes to it
+// skips it, for that has just been asked, or accepts what belongs to it. Elsewhere a walk skips it if its edge has been asked.
+func (b *builder) host(h *topo.Host, all []apps.Served) {
+	here := h.At.DPID == b.at.DPID
+	skip := []flows.Action{noMAC, chosen}
+	if !here {
+		if n, ok := b.view.Edges[h.At.DPID]; ok && n < apps.MaxEdgeBits {
+			b.rule(apps.TablePick, prioSkip, 0, walking().NumMasked(apps.RegEdges, 1<<n, 1<<n).MAC(flows.EthDst, h.MAC), skip...)
+		}
+		return
+	}
+	b.rule(apps.TablePick, prioSkip, 0, walking().MAC(flows.EthDst, h.MAC), skip...)
+	b.rule(apps.TablePick, prioSkip, 0, flows.Match{}.Num(apps.RegPurpose, apps.PurposeOwn).MAC(flows.EthDst, h.MAC), flows.Go(apps.TableAccept))
+
+	type port struct {
+		addr  netip.Addr
+		proto uint8
+		mask  vip.PortMask
+	}
+	type self struct {
+		port
+		vip netip.Addr
+	}
+	answers, selves, addrs := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}
+	for _, l := range all {
+		a := l.Backend.Address
+		if !addrs[a] {
+			addrs[a] = true
+			b.returns(h, a)
+		}
+		src, _ := apps.PortFields(l.VIP.Proto())
+		for _, m := range l.Listens().Masks() {
+			p := port{a, l.VIP.Proto(), m}
+			from := func() flows.Match { return apps.AtPorts(apps.From(a).MAC(flows.EthSrc, h.MAC), p.proto, src, m) }
+			if !answers[p] {
+				answers[p] = true
+				b.rule(apps.TableReply, prioAnswers, 0, from(), known(b.at.Deferred, apps.TableAnswer))
+			}
+			if s := (self{p, l.VIP.Address}); !selves[s] {
+				selves[s] = true
+				b.rule(apps.TableReply, prioMirrored, 0, from().Addr(apps.FamilyOf(a).Dst, l.VIP.Address), known(b.at.Mirror, apps.TableMirror))
+			}
+		}
+	}
+}
+
+// returns is what an address has whatever its ports: errors about its connections, fragments, and the way of an answer to itself
+// back through both zones.
+func (b *builder) returns(h *topo.Host, a netip.Addr) {
+	f := apps.FamilyOf(a)
+	for _, kind := range f.Errors {
+		b.rule(apps.TableReply, prioAnswers, 0, apps.From(a).MAC(flows.EthSrc, h.MAC).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind),
+			known(b.at.Deferred, apps.TableAnswer))
+	}
+	b.rule(apps.TableReply, prioAnswers, 0, apps.From(a).MAC(flows.EthSrc, h.MAC).NumMasked(flows.IPFrag, 1, 1), known(b.at.Deferred, apps.TableAnswer))
+	mirrored := known(b.at.Deferred, apps.TableMirrored)
+	b.rule(apps.TableMirror, prioStep, 0, state(f.IP(), apps.CTReply, apps.CTInvalid).MAC(flows.EthSrc, h.MAC).Addr(f.Dst, a), mirrored)
+	b.rule(apps.TableMirror, prioInvert, 0, state(f.IP(), apps.CTInvalid, 0).MAC(flows.EthSrc, h.MAC).Addr(f.Dst, a), mirrored)
+	b.rule(apps.TableMirrored, prioStep, 0, f.IP().MAC(flows.EthSrc, h.MAC).Addr(f.Dst, a), flows.SetMAC(flows.EthDst, h.MAC),
+		flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(), flows.SetNum(apps.RegOutput, uint64(h.At.No)), flows.Go(apps.TableOutput))
+}

@@ -1,0 +1,46 @@
+package deferred
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evenflow/evenflow/apps"
+)
+
+// named is how many switches or backends a reason names.
+const named = 3
+
+// Limits tells of switches that cannot have the mode and of backends that cannot be told apart.
+func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
+	if !x.Deferred() {
+		return false, ""
+	}
+	var unable, hidden []string
+	for _, d := range slices.Sorted(maps.Keys(v.Switches)) {
+		if !able(v.Switches[d]) {
+			unable = append(unable, d.String())
+		}
+	}
+	for i := range x.Backends {
+		if x.Hidden(&x.Backends[i]) {
+			hidden = append(hidden, x.Backends[i].Name)
+		}
+	}
+	switch {
+	case len(unable) > 0:
+		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + some("switch", unable)
+	case len(hidden) > 0:
+		return true, "mode deferred tells backends apart by their MACs; not served, for an older one has the same: " + some("backend", hidden)
+	}
+	return false, ""
+}
+
+// some is a list, cut short.
+func some(what string, names []string) string {
+	if more := len(names) - named; more > 0 {
+		return fmt.Sprintf("%s %s and %d more", what, strings.Join(names[:named], ", "), more)
+	}
+	return what + " " + strings.Join(names, ", ")
+}

@@ -1,0 +1,171 @@
+package deferred
+
+import (
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Priorities of a VIP's rules.
+const (
+	prioVIP = 100 // table 30
+
+	prioToVIP = 110 // table 70
+
+	prioRestore = 100 // table 73
+
+	prioMirror = 110 // table 74
+	prioToEnd  = 100
+
+	prioCommit = 100 // table 75
+	prioElse   = 50
+
+	prioWalk = 100 // table 76
+	prioEnd  = 50
+
+	prioAge = 100 // table 78
+)
+
+// replicas is how far apart the bucket ids of backends are: each can have so many buckets.
+const replicas = 256
+
+// gateway is where packets to a VIP enter: to the current generation's group, which is on every switch. While it has no backend
+// new connections are refused, by a rule: a group without buckets would let clients hang.
+func (b *builder) gateway(x *apps.VIP) {
+	meter := apps.MeterVIPReject + uint32(x.ID)
+	enter := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	b.state.Meters = append(b.state.Meters, flows.Meter{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject})
+	if i := x.Generations.Current(); i >= 0 {
+		if g := b.group(x, &x.Generations.Kept[i]); len(g.Buckets) > 0 {
+			b.state.Groups = append(b.state.Groups, g)
+			enter = []flows.Action{flows.ToGroup{ID: g.ID}}
+		}
+	}
+	for _, p := range x.Ports.Masks() {
+		b.rule(apps.TableVIP, prioVIP, x.ID, apps.ToVIP(x, p), enter...)
+	}
+}
+
+// group chooses among the members of a generation that are served. A group of several backends with one MAC serves the oldest.
+func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
+	f := apps.FamilyOf(x.Address)
+	out := flows.Group{ID: apps.GroupOfGeneration(x.ID, g.ID), Type: flows.GroupSelect, Method: "hash",
+		Fields: []flows.Field{f.Src, f.Dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}}
+	for _, m := range g.Members {
+		y := x.BackendByID(m.Backend)
+		if y == nil || !b.view.Serves(x, y) {
+			continue
+		}
+		choose := []flows.Action{flows.SetMAC(flows.EthDst, y.Host.MAC), flows.Go(apps.TablePick)}
+		for r := range min(m.Replicas, replicas) {
+			out.Buckets = append(out.Buckets, flows.NewBucket(m.Backend*replicas+uint32(r), 1, choose...))
+		}
+	}
+	return out // members are in the order of ids, and so are the buckets
+}
+
+// edge is a switch with backends of a VIP: it keeps the connections of its own, and asks for those it does not know.
+func (b *builder) edge(x *apps.VIP) {
+	for _, p := range x.Ports.Masks() {
+		b.rule(apps.TableEgress, prioToVIP, x.ID, apps.ToVIP(x, p), flows.SetNum(apps.RegVIP, uint64(x.ID)),
+			flows.SetNum(apps.RegAge, uint64(x.Generations.Age())), known(b.at.Deferred, apps.TableArrival))
+	}
+	for i := range x.Backends {
+		y := &x.Backends[i]
+		if y.Host != nil && y.Host.At.DPID == b.at.DPID && b.view.Serves(x, y) {
+			b.endpoint(x, y)
+		}
+	}
+	if x.Generations.Newest() != nil {
+		b.walk(x)
+	}
+}
+
+// endpoint accepts connections for a backend here, and delivers what is of them. A backend that has been given its own connection is
+// called from the VIP's address, or it would answer itself past the VIP.
+func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
+	mac, out := flows.SetMAC(flows.EthDst, y.Host.MAC), flows.SetNum(apps.RegOutput, uint64(y.Host.At.No))
+	mark := flows.Match{}.Num(flows.CTMark, uint64(y.Endpoint))
+	b.rule(apps.TableDeliver, prioToEnd, x.ID, mark, mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(), out,
+		flows.Go(apps.TableOutput))
+	b.rule(apps.TableDeliver, prioMirror, x.ID, apps.From(y.Address).Num(flows.CTMark, uint64(y.Endpoint)), mac, out,
+		flows.CT{Commit: true, Table: apps.TableSelf, Zone: b.at.Mirror, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	m := b.accepts(x).MAC(flows.EthDst, y.Host.MAC)
+	b.rule(apps.TableAccept, prioCommit, x.ID, m, flows.CT{Commit: true, Table: apps.TableDeliver, Zone: b.at.Deferred, Actions: []flows.Action{
+		flows.NATTo(flows.NATDst, y.Address, y.Port), flows.SetNum(flows.CTMark, uint64(y.Endpoint)),
+		flows.Move{Src: flows.Whole(apps.RegAge), Dst: span(flows.CTLabel, 0, 32)}}})
+}
+
+// accepts matches a VIP's packets in table 75.
+func (b *builder) accepts(x *apps.VIP) flows.Match {
+	return apps.FamilyOf(x.Address).IP().Num(apps.RegVIP, uint64(x.ID)).Num(flows.IPProto, uint64(x.Proto()))
+}
+
+// walk asks the generations one after the other, from the current one on; there is a rule for each that may have been asked last. The
+// current one comes first: that edges ahead or behind of a gateway ask the right owner. At the end stands the current choice,
+// which also gets what came for a backend that is not served here any more.
+func (b *builder) walk(x *apps.VIP) {
+	g := x.Generations
+	current := g.Current()
+	for i := range g.Kept {
+		if i != current && (i == 0 || g.Asked(i) == i) { // the current one is among the gateway's rules
+			if k := b.group(x, &g.Kept[i]); len(k.Buckets) > 0 {
+				b.state.Groups = append(b.state.Groups, k)
+			}
+		}
+	}
+	if current >= 0 {
+		b.step(x, apps.AskedNone, current)
+	}
+	for i := range g.Kept {
+		b.step(x, uint64(g.Kept[i].ID&0xff), i+1)
+		b.rule(apps.TableAge, prioAge, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)).
+			NumMasked(flows.CTLabel, uint64(g.Kept[i].ID), 0xffffffff), flows.Go(apps.TableDeliver))
+	}
+	b.doubt(x)
+	if current < 0 {
+		return
+	}
+	own := b.group(x, &g.Kept[current])
+	if len(own.Buckets) == 0 {
+		return
+	}
+	choose := []flows.Action{flows.SetNum(apps.RegPurpose, apps.PurposeOwn), flows.ToGroup{ID: own.ID}}
+	b.rule(apps.TableAsk, prioEnd, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)).MAC(flows.EthDst, flows.MAC{}), choose...)
+	b.rule(apps.TableAccept, prioElse, x.ID, b.accepts(x), choose...)
+}
+
+// step asks the first generation from an index on that is worth it, when asked was the last.
+func (b *builder) step(x *apps.VIP, asked uint64, from int) {
+	g := x.Generations
+	for i := g.Asked(from); i < len(g.Kept); i = g.Asked(i + 1) {
+		k := b.group(x, &g.Kept[i])
+		if len(k.Buckets) == 0 {
+			continue // a choice that chooses nothing would leave nothing on the stack
+		}
+		m := make(flows.Match, 0, 4).Num(apps.RegVIP, uint64(x.ID)).Num(apps.RegAsked, asked).MAC(flows.EthDst, flows.MAC{})
+		b.rule(apps.TableAsk, prioWalk, x.ID, m, flows.SetNum(apps.RegAsked, uint64(g.Kept[i].ID&0xff)), flows.ToGroup{ID: k.ID},
+			flows.StackPop{Dst: flows.Whole(flows.EthDst)}, flows.Go(apps.TableAsk))
+		return
+	}
+}
+
+// doubt gives a packet its VIP's address and port back, for groups to choose as they did, and begins a walk. The edge's own bit is not
+// set: if the packet is rightly here it comes back.
+func (b *builder) doubt(x *apps.VIP) {
+	if x.Spec.Protocol != vip.TCP {
+		return
+	}
+	f := apps.FamilyOf(x.Address)
+	save := flows.Move{Src: flows.Whole(f.Dst), Dst: flows.Whole(apps.RegSaved)}
+	if f == &apps.IPv6 {
+		save.Dst = flows.Whole(apps.RegSaved6)
+	}
+	actions := []flows.Action{save, flows.Move{Src: flows.Whole(flows.TCPDst), Dst: span(apps.RegSavedPort, 0, 16)}, apps.SetAddr(f.Dst, x.Address)}
+	if x.Ports.Single() { // several are kept
+		actions = append(actions, flows.SetNum(flows.TCPDst, uint64(x.Ports.First)))
+	}
+	actions = append(actions, flows.SetNum(apps.RegAsked, apps.AskedNone), flows.SetNum(apps.RegPurpose, apps.PurposeDoubt), noMAC,
+		flows.Go(apps.TableAsk))
+	b.rule(apps.TableDoubt, prioRestore, x.ID, b.accepts(x), actions...)
+}

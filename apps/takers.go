@@ -1,0 +1,61 @@
+package apps
+
+import (
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// Takes reports whether a backend is given new connections.
+func (b *Backend) Takes() bool { return b.State == vip.StateUp && b.Weight > 0 && b.Host != nil }
+
+// Takers are the backends that a VIP which chooses by generations wants to divide new connections between.
+func (v *View) Takers(x *VIP) []vip.Member {
+	out := []vip.Member{}
+	for i := range x.Backends {
+		if b := &x.Backends[i]; b.Takes() && v.Serves(x, b) {
+			out = append(out, vip.Member{Backend: b.ID, Replicas: b.Weight})
+		}
+	}
+	vip.SortMembers(out)
+	return out
+}
+
+// Serves reports whether packets of a backend's connections are sent to it, in modes that translate beside the backend. There a
+// packet's way is its backend's MAC: of several backends of a VIP with one MAC the oldest alone is served.
+func (v *View) Serves(x *VIP, b *Backend) bool {
+	return b.Host != nil && b.Endpoint != 0 && v.Keeps(b) && !x.Hidden(b)
+}
+
+// Hidden reports whether an older backend of the VIP has the same MAC.
+func (x *VIP) Hidden(b *Backend) bool {
+	for i := range x.Backends {
+		if y := &x.Backends[i]; y.ID < b.ID && y.Host != nil && b.Host != nil && y.Host.MAC == b.Host.MAC {
+			return true
+		}
+	}
+	return false
+}
+
+// BackendByID is the VIP's backend with an id, nil if it has none.
+func (x *VIP) BackendByID(id uint32) *Backend {
+	for i := range x.Backends {
+		if x.Backends[i].ID == id {
+			return &x.Backends[i]
+		}
+	}
+	return nil
+}
+
+// Deferred reports whether the VIP's packets are translated beside their backends.
+func (x *VIP) Deferred() bool { return x.Spec.Mode == vip.ModeDeferred && x.Proto() != 0 }
+
+// EdgesOf are the switches that have backends of the VIP, whatever their state.
+func (x *VIP) EdgesOf() map[flows.DPID]bool {
+	out := map[flows.DPID]bool{}
+	for i := range x.Backends {
+		if h := x.Backends[i].Host; h != nil {
+			out[h.At.DPID] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+package vip
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Limits of how many generations a VIP keeps: the walk over them is one level of resubmit each, and Open vSwitch allows 64.
+const (
+	MaxGenerations     = 48
+	DefaultGenerations = 32
+)
+
+// Member is a backend in a generation, with as many buckets as it weighed.
+type Member struct {
+	Backend  uint32 `json:"backend"`
+	Replicas int    `json:"replicas"`
+}
+
+// Generation is a set of backends between which a VIP divides new connections, or once did. Its id is given once and is
+// stored before its first use.
+type Generation struct {
+	ID      uint32   `json:"id"`
+	Members []Member `json:"members"` // by backend
+}
+
+// Step says how far the change to the newest generation is. Each is stored before anything is done for it.
+type Step string
+
+// Steps of a change, in their order.
+const (
+	StepPrepare Step = "prepare" // the edges with backends learn the newest generation; nothing is chosen by it
+	StepFlip    Step = "flip"    // all choose by it
+	StepSettle  Step = "settle"  // all do; what caches still hold of the time before dies out
+	StepSteady  Step = "steady"  // nothing is under way
+)
+
+// Generations are those that a VIP keeps and the step of its present change: what is stored, immutable; a change makes new ones.
+//
+// A connection that a backend's edge does not know is looked for where the older generations would have sent it.
+type Generations struct {
+	Step Step         `json:"step"`
+	Last uint32       `json:"last"` // the last id given
+	Kept []Generation `json:"kept"` // the newest first
+	Drop bool         `json:"drop"` // the oldest may be dropped for the next change, whatever breaks
+}
+
+// Newest is the newest generation; nil: there is none.
+func (g *Generations) Newest() *Generation {
+	if g == nil || len(g.Kept) == 0 {
+		return nil
+	}
+	return &g.Kept[0]
+}
+
+// Current is the index in Kept of the generation by which new connections are divided; -1: there is none yet.
+func (g *Generations) Current() int {
+	switch {
+	case g == nil || len(g.Kept) == 0:
+		return -1
+	case g.Step != StepPrepare:
+		return 0
+	case len(g.Kept) == 1:
+		return -1
+	}
+	return 1
+}
+
+// Age is the generation noted with connections made now, 0 if there is none: the one by which all switches choose, and the older
+// one while some may choose by it.
+func (g *Generations) Age() uint32 {
+	switch {
+	case g == nil || len(g.Kept) == 0:
+		return 0
+	case g.Step == StepSteady || len(g.Kept) == 1:
+		return g.Kept[0].ID
+	}
+	return g.Kept[1].ID
+}
+
+// Steady reports whether no change is under way.
+func (g *Generations) Steady() bool { return g == nil || g.Step == StepSteady }
+
+// Begin starts the change to a set of backends.
+func (g *Generations) Begin(members []Member) *Generations {
+	next := &Generations{Step: StepPrepare, Last: 1}
+	if g != nil {
+		next.Last, next.Kept = g.Last+1, g.Kept
+	}
+	newest := Generation{ID: next.Last, Members: members}
+	next.Kept = append([]Generation{newest}, next.Kept...)
+	return next
+}
+
+// Next is the step after the present one. A VIP without hand-over, whose limit is 1, keeps none when the
+// change is over; else the oldest go by themselves, see [Generations.Retire].
+func (g *Generations) Next(limit int) *Generations {
+	next := *g
+	switch g.Step {
+	case StepPrepare:
+		next.Step = StepFlip
+	case StepFlip:
+		next.Step = StepSettle
+	default:
+		next.Step = StepSteady
+		if limit == 1 {
+			next.Kept = slices.Clone(g.Kept[:1])
+		}
+	}
+	return &next
+}
+
+// Retire drops the oldest generation, unless it is the only one.
+func (g *Generations) Retire() *Generations {
+	if len(g.Kept) < 2 {
+		return g
+	}
+	next := *g
+	next.Kept = slices.Clone(g.Kept[:len(g.Kept)-1])
+	return &next
+}
+
+// Without takes backends that are gone for good, with their connections, out of all generations: those of others stay where
+// they are, since the choice among the rest is the same. It is g itself if none of them is in any.
+func (g *Generations) Without(gone func(backend uint32) bool) *Generations {
+	if g == nil {
+		return nil
+	}
+	is := func(m Member) bool { return gone(m.Backend) }
+	if !slices.ContainsFunc(g.Kept, func(k Generation) bool { return slices.ContainsFunc(k.Members, is) }) {
+		return g
+	}
+	next := *g
+	next.Kept = slices.Clone(g.Kept)
+	for i := range next.Kept {
+		next.Kept[i].Members = slices.DeleteFunc(slices.Clone(next.Kept[i].Members), is)
+	}
+	return &next
+}
+
+// Asked is the index of the first generation at from or later whose set is worth asking: it has members, and none that a walk
+// asks before it has the same. It is len(Kept) if there is none.
+func (g *Generations) Asked(from int) int {
+	for i := from; i < len(g.Kept); i++ {
+		if len(g.Kept[i].Members) > 0 && !g.repeats(i) {
+			return i
+		}
+	}
+	return len(g.Kept)
+}
+
+// repeats reports whether a newer generation, from the current one on, has the same members.
+func (g *Generations) repeats(i int) bool {
+	first := max(g.Current(), 0)
+	return i > first && slices.ContainsFunc(g.Kept[first:i], func(k Generation) bool { return slices.Equal(k.Members, g.Kept[i].Members) })
+}
+
+// Spare reports whether the oldest generation can go without a trace: its set is empty, or a newer one's too.
+func (g *Generations) Spare() bool {
+	last := len(g.Kept) - 1
+	return last > 0 && (len(g.Kept[last].Members) == 0 || g.repeats(last))
+}
+
+// SortMembers puts members in the order of backends.
+func SortMembers(all []Member) {
+	slices.SortFunc(all, func(a, b Member) int { return cmp.Compare(a.Backend, b.Backend) })
+}

@@ -1,0 +1,44 @@
+package vip
+
+import (
+	"fmt"
+	"time"
+)
+
+// deferred checks them for mode deferred.
+func (e *FieldErrors) deferred(s Spec, ports Ports) {
+	if s.Scheduler != "" {
+		e.add("scheduler", s.Scheduler, "means nothing in mode deferred, where the switch chooses by weight; leave it out, or take mode nat")
+	}
+	if s.IdleTimeout != 0 {
+		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode deferred, whose connections conntrack keeps; leave it out, or take mode nat")
+	}
+	if len(s.Gateways) > 0 {
+		e.add("gateways", s.Gateways, "is not built yet; leave it out: the client's edge switch chooses")
+	}
+	if s.Affinity != nil {
+		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet in mode deferred; leave it out, or take mode group")
+	}
+	if s.HandOver < 1 || s.HandOver > MaxGenerations {
+		e.add("handover", s.HandOver, "is how many generations of backends are kept; want 1 (no hand-over) to %d", MaxGenerations)
+	}
+	if time.Duration(s.HandOverIdle) < MinHandOver {
+		e.add("handover_idle", s.HandOverIdle, "want at least 1s")
+	}
+	for i, b := range s.Backends {
+		if !ports.Single() && b.Port != 0 {
+			e.add(fmt.Sprintf("backends[%d].port", i), b.Port, "a VIP of mode deferred with several ports keeps them; leave it out")
+		}
+	}
+	e.weight(s)
+}
+
+// handOver refuses what mode deferred alone has.
+func (e *FieldErrors) handOver(s Spec) {
+	if s.HandOver != 0 {
+		e.add("handover", s.HandOver, "means nothing in mode %s; leave it out", s.Mode)
+	}
+	if s.HandOverIdle != 0 {
+		e.add("handover_idle", s.HandOverIdle, "means nothing in mode %s; leave it out", s.Mode)
+	}
+}

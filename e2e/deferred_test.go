@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// A connection through a VIP of mode deferred, over IPv4 and IPv6, also from a backend to itself: the client sees the VIP, the
+// backend the client. The client's switch, the gateway, keeps nothing.
+func TestDeferredPath(t *testing.T) {
+	for _, way := range ways {
+		if way.version != "OpenFlow15" {
+			continue
+		}
+		for n, name := range map[int]string{1: "one switch", 3: "three switches"} {
+			t.Run(way.name+" "+name, func(t *testing.T) {
+				w := line(t, n, way.version)
+				w.family = way.family
+				client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, n, 2)
+				serve(8080, backend)
+				w.start()
+				for _, network := range []string{"tcp", "udp"} {
+					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeDeferred}, 8080, backend)
+					for range 3 {
+						c := w.dial(client, network, "", way.web(80))
+						who, seen, err := c.ask("hello")
+						if err != nil {
+							t.Fatalf("%s: %v", network, err)
+						}
+						if who != "b1" || seen != c.LocalAddr().String() {
+							t.Errorf("%s: %s answers and sees %s; the client is %s", network, who, seen, c.LocalAddr())
+						}
+						if peer := c.RemoteAddr().String(); peer != way.web(80) {
+							t.Errorf("%s: the client's peer is %s", network, peer)
+						}
+						if network == "tcp" {
+							if again, err := retransmissions(c); err != nil || again != 0 {
+								t.Errorf("%d retransmissions, %v", again, err)
+							}
+						}
+						w.who(c)
+					}
+					c := w.dial(backend, network, "", way.web(80))
+					if _, seen, err := c.ask("myself"); err != nil || !strings.Contains(seen, way.vip) {
+						t.Errorf("%s: a backend that calls itself is seen as %s, %v", network, seen, err)
+					}
+					w.who(c)
+				}
+				if n > 1 {
+					for _, s := range w.switches[:n-1] {
+						if known := s.Appctl("dpctl/dump-conntrack"); known != "" {
+							t.Errorf("%s has tracked\n%s", s.Name(), known)
+						}
+					}
+				}
+				w.noneDropped()
+			})
+		}
+	}
+}
+
+// noneDropped fails the test if a switch has dropped a packet because it went round too often.
+func (w *network) noneDropped() {
+	w.t.Helper()
+	for _, s := range w.switches {
+		if n := strings.TrimSpace(s.Appctl("coverage/read-counter", "datapath_drop_recirc_error")); n != "0" {
+			w.t.Errorf("%s has dropped %s packets that recirculated too often", s.Name(), n)
+		}
+	}
+}
+
+// deferredZone is the conntrack zone of a switch for its backends.
+func deferredZone(t *testing.T, s *lab.Switch) string {
+	t.Helper()
+	for _, rule := range s.DumpFlows() {
+		if m := regexp.MustCompile(`table=20,.*ct\(table=23,zone=(\d+),`).FindStringSubmatch(rule); m != nil {
+			return m[1]
+		}
+	}
+	t.Fatal(fmt.Errorf("%s has no zone for backends", s.Name()))
+	return ""
+}
+
+// awaitSteady waits until a VIP has been through its changes, and has so many backends up.
+func (w *network) awaitSteady(name string, up int) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		r, err := w.vip(name)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, b := range r.Status.Backends {
+			if b.State == vip.StateUp {
+				n++
+			}
+		}
+		if n != up || r.Status.Phase != vip.PhaseUp || r.Status.HandOver == nil || r.Status.HandOver.Step != vip.StepSteady {
+			return fmt.Errorf("%d of %d backends are up, %s (%s), %+v", n, up, r.Status.Phase, r.Status.Reason, r.Status.HandOver)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/controller"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/openflow"
+)
+
+// age names the connections of a VIP that began in a generation.
+type age struct {
+	vip        vip.ID
+	generation uint32
+}
+
+// ageKey is a counter of them.
+type ageKey struct {
+	dpid flows.DPID
+	age
+}
+
+// aged is when a packet of a connection that began in a generation was last seen; the zero time: never.
+func (t *tally) aged(id vip.ID, generation uint32) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ages[age{id, generation}]
+}
+
+// noteAges adds what a switch's rules of table 78 count.
+func (t *tally) noteAges(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range rules {
+		id, ok := rules[i].Match.Get(apps.RegVIP)
+		label, labelled := rules[i].Match.Get(flows.CTLabel)
+		if !ok || !labelled {
+			continue
+		}
+		k := ageKey{d, age{vip.ID(id.Value.Uint64(4)), uint32(label.Value.Uint64(16))}}
+		if last, known := t.lastAges[k]; rules[i].Packets != last && (known || rules[i].Packets > 0) {
+			t.ages[k.age] = now
+		}
+		t.lastAges[k] = rules[i].Packets
+	}
+}
+
+// accepted turns rules that commit connections into such as name their endpoint in the match, as those of other tables do.
+func accepted(rules []flows.InstalledRule) []flows.InstalledRule {
+	out := make([]flows.InstalledRule, 0, len(rules))
+	for _, r := range rules {
+		for _, a := range r.Actions {
+			ct, ok := a.(flows.CT)
+			if !ok || !ct.Commit {
+				continue
+			}
+			for _, b := range ct.Actions {
+				if set, ok := b.(flows.SetField); ok && set.Field == flows.CTMark {
+					r.Match = flows.Match{}.Exact(flows.CTMark, set.Value)
+					out = append(out, r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// readAges reads the counters of a switch's rules of mode deferred.
+func (e *Engine) readAges(ctx context.Context, sw *controller.Switch) error {
+	d, now := sw.Info().DPID, e.cfg.Now()
+	for _, table := range []uint8{apps.TableAccept, apps.TableDeliver, apps.TableAge} {
+		f := openflow.FlowFilter{Table: table}
+		f.Cookie, f.CookieMask = apps.ClassCookies(apps.ClassDeferred)
+		rules, err := sw.Flows(ctx, f)
+		if err != nil {
+			return err
+		}
+		switch table {
+		case apps.TableAccept:
+			e.tally.note(d, now, accepted(rules))
+		case apps.TableDeliver:
+			e.tally.note(d, now, joined(rules))
+		default:
+			e.tally.noteAges(d, now, rules)
+		}
+	}
+	return nil
+}

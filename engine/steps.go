@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// stepRetry is when a look is repeated that failed, or that time alone may change.
+const stepRetry = time.Second
+
+// step brings the VIPs that choose by generations a step ahead: a set that has changed makes a new generation, and a step that
+// all switches have confirmed is followed by the next. What is decided is stored, and in the view that is returned.
+func (e *Engine) step(v *apps.View) *apps.View {
+	now := e.cfg.Now()
+	gs := e.generations
+	gs.due = time.Time{}
+	some := map[vip.ID]*vip.Generations{}
+	for _, x := range v.VIPs {
+		if !x.Deferred() {
+			continue
+		}
+		if next := e.nextGenerations(v, x, now); next != x.Generations {
+			some[x.ID] = next
+			gs.confirmed[x.ID] = time.Time{}
+		}
+	}
+	if len(some) > 0 {
+		if err := e.storeGenerations(some); err != nil {
+			e.tell("error", "store", fmt.Sprintf("a change of backends is not stored, and waits: %v", err))
+			gs.lookAt(now.Add(stepRetry))
+			some = nil
+		}
+	}
+	changing := 0
+	for id, g := range gs.all {
+		if !g.Steady() {
+			changing++
+		} else {
+			delete(gs.confirmed, id)
+		}
+	}
+	gs.changing.Store(int32(changing))
+	if len(some) == 0 {
+		return v
+	}
+	return e.newView()
+}
+
+// nextGenerations is what a VIP's generations are to be now: the same pointer if they stay.
+func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.Generations {
+	g := x.Generations.Without(func(id uint32) bool {
+		b := x.BackendByID(id)
+		return b == nil || !v.Serves(x, b)
+	})
+	if !g.Steady() {
+		if since := e.confirmedSince(v, x, now); !since.IsZero() {
+			if at := since.Add(cacheLag); now.Before(at) {
+				e.generations.lookAt(at)
+			} else {
+				g = g.Next(x.Spec.HandOver)
+				e.generations.lookAt(now) // there may be more to do at once
+			}
+		}
+		return g
+	}
+	if g != nil {
+		g = e.retire(x, g, now)
+	}
+	takers, newest := v.Takers(x), g.Newest()
+	if newest == nil && len(takers) == 0 || newest != nil && slices.Equal(takers, newest.Members) {
+		if g != nil && g.Drop { // it was for a change that needs no dropping
+			kept := *g
+			kept.Drop, g = false, &kept
+		}
+		return g
+	}
+	if limit := x.Spec.HandOver; g != nil && limit > 1 && len(g.Kept) >= limit {
+		if !g.Spare() && !g.Drop {
+			return g // the change waits
+		}
+		g = g.Retire()
+		if len(g.Kept) >= limit {
+			e.generations.lookAt(now)
+			return g
+		}
+	}
+	return g.Begin(takers)
+}
+
+// confirmedSince is since when every switch has confirmed the present step; the zero time: not all have.
+func (e *Engine) confirmedSince(v *apps.View, x *apps.VIP, now time.Time) time.Time {
+	gs := e.generations
+	if !e.status.confirmed(vipOwner(x.VIP), v) {
+		gs.confirmed[x.ID] = time.Time{}
+		return time.Time{}
+	}
+	for d, until := range gs.missing {
+		if now.Before(until) {
+			gs.lookAt(until)
+			gs.confirmed[x.ID] = time.Time{}
+			return time.Time{}
+		}
+		delete(gs.missing, d)
+	}
+	if gs.confirmed[x.ID].IsZero() {
+		gs.confirmed[x.ID] = now
+	}
+	return gs.confirmed[x.ID]
+}
+
+// retire drops the oldest generations while no packet of their connections has been seen for long.
+func (e *Engine) retire(x *apps.VIP, g *vip.Generations, now time.Time) *vip.Generations {
+	quiet := map[uint32]time.Time{} // what has been dropped is not in it any more
+	for _, k := range g.Kept[min(1, len(g.Kept)):] {
+		since, known := e.generations.quiet[x.ID][k.ID]
+		if !known {
+			since = now
+		}
+		if heard := e.tally.aged(x.ID, k.ID); heard.After(since) {
+			since = heard
+		}
+		quiet[k.ID] = since
+	}
+	e.generations.quiet[x.ID] = quiet
+	for len(g.Kept) > 1 {
+		at := quiet[g.Kept[len(g.Kept)-1].ID].Add(time.Duration(x.Spec.HandOverIdle))
+		if now.Before(at) {
+			e.generations.lookAt(at)
+			return g
+		}
+		g = g.Retire()
+	}
+	return g
+}
+
+// lookAt has the loop look again at a time.
+func (gs *generations) lookAt(at time.Time) {
+	if gs.due.IsZero() || at.Before(gs.due) {
+		gs.due = at
+	}
+}
+
+// stepsDue reports whether it is time to look.
+func (gs *generations) stepsDue(now time.Time) bool {
+	return !gs.due.IsZero() && !now.Before(gs.due)
+}
+
+// confirmedOne tells the loop that a switch has confirmed something that a step may wait for.
+func (gs *generations) confirmedOne() {
+	if gs.changing.Load() == 0 {
+		return
+	}
+	select {
+	case gs.wake <- struct{}{}:
+	default:
+	}
+}
+
+// expectKnown has the switches waited for that are known and not connected, at the start.
+func (e *Engine) expectKnown() {
+	until := e.cfg.Now().Add(absence)
+	for _, d := range e.topo.Snapshot().Switches() {
+		e.generations.missing[d] = until
+	}
+}
+
+// confirmed reports whether all switches of a view have confirmed what an owner wants.
+func (s *status) confirmed(o apps.Owner, v *apps.View) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for d := range v.Switches {
+		if _, open, known := s.acks.of(d, o); !known || open.pending || open.err != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// changing reports whether a change of a VIP's set of backends is not through, and why it waits, if it does.
+func changing(v *apps.View, x *apps.VIP) (under bool, waits string) {
+	if !x.Deferred() {
+		return false, ""
+	}
+	newest := x.Generations.Newest()
+	if takers := v.Takers(x); newest == nil && len(takers) == 0 || newest != nil && slices.Equal(takers, newest.Members) {
+		return !x.Generations.Steady(), ""
+	}
+	if !x.Generations.Steady() || newest == nil || len(x.Generations.Kept) < x.Spec.HandOver {
+		return true, ""
+	}
+	oldest := x.Generations.Kept[len(x.Generations.Kept)-1].ID
+	return true, fmt.Sprintf("a change of backends waits: %d generations are kept, and connections that began in the oldest, %d, have had packets "+
+		"in the last %s; ?drop_oldest=true breaks what is left of them", len(x.Generations.Kept), oldest, time.Duration(x.Spec.HandOverIdle))
+}
+
+// handOver is a VIP's part in its status.
+func handOver(v *apps.View, x *apps.VIP) *vip.HandOver {
+	if !x.Deferred() {
+		return nil
+	}
+	h := &vip.HandOver{Step: vip.StepSteady}
+	if g := x.Generations; g != nil {
+		h.Step, h.Generations = g.Step, len(g.Kept)
+	}
+	_, h.Waiting = changing(v, x)
+	return h
+}
+
+// dropOldest lets the next change of a VIP drop its oldest generation.
+func (e *Engine) dropOldest(x *vip.VIP) error {
+	g := e.generations.all[x.ID]
+	if g == nil || g.Drop {
+		return nil
+	}
+	next := *g
+	next.Drop = true
+	return e.storeGenerations(map[vip.ID]*vip.Generations{x.ID: &next})
+}
