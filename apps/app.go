@@ -84,6 +84,7 @@ type Backend struct {
 	State    vip.State
 	Reason   string
 	Endpoint uint32 // the ct_mark of its connections, never 0 or MarkDirect in modes that use conntrack, 0 in others
+	Dead     bool   // StateDown because its probes have failed, which was found out while its switch had a session
 }
 
 // TargetPort is the port that the backend listens on for a packet to the VIP's port.

@@ -65,13 +65,13 @@ type Stale interface {
 }
 
 // Keeps reports whether a backend may have connections. A backend behind a switch whose session is lost is not known to
-// be dead, whatever became of its state; its connections live on.
+// be dead, whatever became of its state, unless its probes had failed before; its connections live on.
 func (v *View) Keeps(b *Backend) bool {
 	switch b.State {
 	case vip.StateDisabled, vip.StateDrained: // a drain that ends early, for want of connections, does not show in a view
 		return false
 	case vip.StateDown:
-		if b.Host == nil {
+		if b.Host == nil || b.Dead {
 			return false
 		}
 		_, connected := v.all[b.Host.At.DPID]

@@ -55,8 +55,8 @@ func (w *network) told(text string) {
 	})
 }
 
-// refusedCount is how often something was turned away, by the metric.
-func (w *network) refusedCount(part, reason string) (n float64) {
+// metrics are the controller's.
+func (w *network) metrics() string {
 	w.t.Helper()
 	resp, err := w.client.Get("http://" + apiAddress + "/metrics")
 	if err != nil {
@@ -67,7 +67,13 @@ func (w *network) refusedCount(part, reason string) (n float64) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(text), fmt.Sprintf("evenflow_refused_total{part=%q,reason=%q} ", part, reason))
+	return string(text)
+}
+
+// refusedCount is how often something was turned away, by the metric.
+func (w *network) refusedCount(part, reason string) (n float64) {
+	w.t.Helper()
+	_, rest, ok := strings.Cut(w.metrics(), fmt.Sprintf("evenflow_refused_total{part=%q,reason=%q} ", part, reason))
 	if !ok {
 		w.t.Fatalf("no metric of %s, %s", part, reason)
 	}

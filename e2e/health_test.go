@@ -1,11 +1,19 @@
 package e2e
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
 )
@@ -77,21 +85,13 @@ func TestHealth(t *testing.T) {
 			for w.who(stays) != "b1" {
 				stays = w.dial(client, "tcp", "", w.family.web(80))
 			}
-			if _, err := b2.Run(w.ctx, c.fail...); err != nil {
-				t.Fatal(err)
-			}
+			w.run(b2, c.fail...)
 			w.awaitState("web", "b2", vip.StateDown)
 			if s, err := w.status("web", "b2"); err != nil || s.Reason != c.reason {
 				t.Errorf("b2 is %+v, %v; want the reason %q", s, err, c.reason)
 			}
-			for range 10 {
-				if name := w.who(w.dial(client, "tcp", "", w.family.web(80))); name != "b1" {
-					t.Errorf("a new connection is at %s", name)
-				}
-			}
-			if _, err := b2.Run(w.ctx, c.cure...); err != nil {
-				t.Fatal(err)
-			}
+			w.alone(client, "b1")
+			w.run(b2, c.cure...)
 			w.awaitState("web", "b2", vip.StateUp)
 			w.Eventually(patience, func() error {
 				c, err := dial(w.ctx, client, "tcp", "", w.family.web(80))
@@ -109,4 +109,242 @@ func TestHealth(t *testing.T) {
 			}
 		})
 	}
+}
+
+// probed is a client and a backend on s1 and another backend on s2, whose server is one that can be stopped.
+type probed struct {
+	*network
+	client, b1, b2 *lab.Host
+	server         *server
+}
+
+func newProbed(t *testing.T, mode vip.Mode, h *vip.Health) *probed {
+	p := &probed{network: line(t, 2, "")}
+	p.client, p.b1, p.b2 = p.host("c1", 11, 1, 1), p.host("b1", 1, 1, 2), p.host("b2", 2, 2, 1)
+	serve(8080, p.b1)
+	p.server = listen(p.b2, 8080)
+	p.start()
+	p.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode, Health: h}, 8080, p.b1, p.b2)
+	return p
+}
+
+// at is a connection to a backend.
+func (p *probed) at(name string) (c *conn) {
+	p.t.Helper()
+	p.Eventually(patience, func() (err error) {
+		if c, err = dial(p.ctx, p.client, "tcp", "", p.family.web(80)); err != nil {
+			return err
+		}
+		p.t.Cleanup(func() { _ = c.Close() })
+		got, _, err := c.ask("who")
+		if err == nil && got != name {
+			err = fmt.Errorf("a connection is at %s, not at %s", got, name)
+		}
+		return err
+	})
+	return c
+}
+
+// alone waits until a backend gets all new connections: a switch takes some time to confirm what has changed, and so does its cache.
+func (w *network) alone(client *lab.Host, name string) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		for range 12 {
+			c, err := dial(w.ctx, client, "tcp", "", w.family.web(80))
+			if err != nil {
+				return err
+			}
+			got, _, err := c.ask("who")
+			_ = c.Close()
+			if err != nil || got != name {
+				return fmt.Errorf("a new connection is at %s, %v", got, err)
+			}
+		}
+		return nil
+	})
+}
+
+// awaitReason waits until a backend's reason contains a text.
+func (p *probed) awaitReason(backend, text string) {
+	p.t.Helper()
+	p.Eventually(patience, func() error {
+		s, err := p.status("web", backend)
+		if err == nil && !strings.Contains(s.Reason, text) {
+			err = fmt.Errorf("%s is %s (%s), want %q", backend, s.State, s.Reason, text)
+		}
+		return err
+	})
+}
+
+// awaitPhase waits until the VIP is in a phase.
+func (p *probed) awaitPhase(phase vip.Phase) {
+	p.t.Helper()
+	p.Eventually(patience, func() error {
+		r, err := p.vip("web")
+		if err == nil && r.Status.Phase != phase {
+			err = fmt.Errorf("the VIP is %s (%s), not %s", r.Status.Phase, r.Status.Reason, phase)
+		}
+		return err
+	})
+}
+
+// A backend whose service has died takes its own connections with it, which are reset, and no others; and with the last one the VIP
+// is down, and refuses.
+func TestHealthRefused(t *testing.T) {
+	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+		t.Run(string(mode), func(t *testing.T) {
+			p := newProbed(t, mode, fast(vip.HealthTCP))
+			first, second := p.at("b1"), p.at("b2")
+			_ = p.server.Close()
+			p.awaitState("web", "b2", vip.StateDown)
+			p.awaitReason("b2", "tcp probe: port 8080 refuses connections")
+			p.awaitPhase(vip.PhaseDegraded)
+			(&pool{network: p.network}).reset("the service has died", []*conn{second})
+			if name := p.who(first); name != "b1" {
+				t.Errorf("a connection has gone from b1 to %s", name)
+			}
+			p.alone(p.client, "b1")
+			p.run(p.b1, blackhole("add", "10.0.0.100")...)
+			p.awaitPhase(vip.PhaseDown)
+			p.Eventually(patience, func() error {
+				if _, err := dial(p.ctx, p.client, "tcp", "", p.family.web(80)); !errors.Is(err, syscall.ECONNREFUSED) {
+					return fmt.Errorf("a connection to a VIP that is down: %v", err)
+				}
+				return nil
+			})
+			p.server = listen(p.b2, 8080)
+			p.awaitState("web", "b2", vip.StateUp)
+			p.at("b2")
+		})
+	}
+}
+
+// A cable that is pulled is seen at once, whatever the interval; when it is back, the backend is up as soon as it answers, and not
+// before. Flapping is damped, and told.
+func TestHealthLost(t *testing.T) {
+	slow := fast(vip.HealthTCP)
+	slow.Interval = vip.Duration(time.Hour)
+	p := newProbed(t, vip.ModeGroup, slow)
+	p.cables["b2"].Cut()
+	p.awaitReason("b2", "is down")
+	_ = p.server.Close()
+	p.cables["b2"].Restore()
+	p.awaitReason("b2", "tcp probe: port 8080 refuses connections")
+	if s, err := p.status("web", "b2"); err != nil || s.State != vip.StateDown {
+		t.Errorf("b2 is %+v, %v", s, err)
+	}
+	p.change(http.MethodPatch, "web", map[string]any{"health": fast(vip.HealthTCP)})
+	if s, err := p.status("web", "b2"); err != nil || s.State != vip.StateDown {
+		t.Errorf("probed otherwise b2 is %+v, %v", s, err)
+	}
+	p.server = listen(p.b2, 8080)
+	p.awaitState("web", "b2", vip.StateUp)
+	_ = p.server.Close()
+	p.awaitState("web", "b2", vip.StateDown)
+	p.server = listen(p.b2, 8080)
+	p.awaitReason("b2", "flapping: answers again, but has gone down 2 times in short order; held down for 1.25s")
+	p.awaitState("web", "b2", vip.StateUp)
+	events, err := list[apps.Event](p.api, "/events?last=1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, e := range events {
+		if e.Kind == "backend" && e.Subject == "web/b2" {
+			told = append(told, strings.SplitN(e.Message, ":", 2)[0])
+		}
+	}
+	if got := strings.Join(told, " "); !strings.HasSuffix(got, "down up down up") {
+		t.Errorf("told of b2: %s", got)
+	}
+}
+
+// A controller that is killed and started again marks nobody down, changes nothing in the switches, and gives a backend that was
+// down no connections.
+func TestHealthRestart(t *testing.T) {
+	p := newProbed(t, vip.ModeGroup, fast(vip.HealthTCP))
+	first := p.at("b1")
+	_ = p.server.Close()
+	p.awaitReason("b2", "refuses")
+	quiet(p.network)
+	before, err := list[apps.Event](p.api, "/events?last=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ctl.kill()
+	p.ctl.start()
+	p.awaitReady()
+	p.alone(p.client, "b1")
+	p.awaitReason("b2", "refuses")
+	all, err := p.api.switches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Modifications != 0 {
+			t.Errorf("%d modifications of switch %s", s.Modifications, s.DPID)
+		}
+	}
+	events, err := list[apps.Event](p.api, fmt.Sprintf("/events?since=%d", before[0].ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == "backend" {
+			t.Errorf("told of %s: %s", e.Subject, e.Message)
+		}
+	}
+	p.server = listen(p.b2, 8080)
+	p.awaitState("web", "b2", vip.StateUp)
+	if name := p.who(first); name != "b1" {
+		t.Errorf("a connection has gone from b1 to %s", name)
+	}
+}
+
+// Nobody but the backend hears anything of a probe, nor is one tracked by a switch, also where the backend has a router of ours
+// alone, and no route to the VIP.
+func TestHealthUnheard(t *testing.T) {
+	p := line(t, 2, "", configured(t, "routers:\n- address: 10.0.0.254/24\n")...)
+	client, b1, b2 := p.host("c1", 11, 1, 1), p.host("b1", 1, 1, 2), p.host("b2", 2, 2, 1)
+	serve(8080, b1, b2)
+	p.start()
+	for i, kind := range []string{vip.HealthARP, vip.HealthICMP, vip.HealthTCP} {
+		p.service(vip.Spec{Name: kind, Address: fmt.Sprintf("10.9.0.%d", i), Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup, Health: fast(kind)}, 8080, b1, b2)
+	}
+	heard := client.Frames()
+	own := b1.Frames()
+	for range 6 { // two intervals of all types
+		if _, err := own.Receive(p.ctx, fromProber); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, 500*time.Millisecond)
+	defer cancel()
+	if frame, err := heard.Receive(ctx, func(f []byte) bool { return fromProber(f) || isProbe(f) }); err == nil {
+		t.Errorf("a client hears of a probe: %x", frame)
+	}
+	for i, s := range p.switches {
+		for line := range strings.Lines(s.Appctl("dpctl/dump-conntrack")) {
+			if strings.Contains(line, "10.0.0.254") {
+				t.Errorf("s%d tracks a probe: %s", i+1, line)
+			}
+		}
+	}
+	metrics := p.metrics()
+	for _, kind := range []string{vip.HealthARP, vip.HealthICMP, vip.HealthTCP} {
+		if !strings.Contains(metrics, fmt.Sprintf("evenflow_health_targets{state=\"up\",type=%q} 2", kind)) {
+			t.Errorf("%s: not two up:\n%s", kind, metrics)
+		}
+	}
+}
+
+func fromProber(f []byte) bool { return bytes.Equal(f[6:12], []byte{2, 0xef, 0, 0, 0, 2}) }
+
+// isProbe reports whether a frame is to or from a port that probes use.
+func isProbe(f []byte) bool {
+	if len(f) < 38 || f[12] != 8 || f[13] != 0 || f[23] != 6 {
+		return false
+	}
+	src, dst := binary.BigEndian.Uint16(f[34:]), binary.BigEndian.Uint16(f[36:])
+	return src&0xffc0 == 0x140 || dst&0xffc0 == 0x140
 }

@@ -25,18 +25,21 @@ func (e *Engine) sendProbe(at topo.PortID, frame []byte) bool {
 	return false
 }
 
-// probed takes down the backends whose probes have failed, of those that the topology knows nothing against.
+// probed takes down the backends whose probes have failed, and notes of those which the topology takes for down that they have.
 func (e *Engine) probed(x *apps.VIP) {
 	if !x.Spec.Health.Probes() {
 		return
 	}
 	for i := range x.Backends {
 		b := &x.Backends[i]
-		if b.State != vip.StateUp && b.State != vip.StateDraining {
-			continue
-		}
-		if down, reason := e.health.Verdict(x.VIP, b.Backend); down {
-			b.State, b.Reason = vip.StateDown, reason
+		down, reason := e.health.Verdict(x.VIP, b.Backend)
+		switch b.State {
+		case vip.StateUp, vip.StateDraining:
+			if down {
+				b.State, b.Reason, b.Dead = vip.StateDown, reason, true
+			}
+		case vip.StateDown:
+			b.Dead = down
 		}
 	}
 }

@@ -64,7 +64,7 @@ func switchInfo(sw *controller.Switch) apps.SwitchInfo {
 
 // sameBackend reports whether no rule can differ between a and b: same state at the same place.
 func sameBackend(a, b apps.Backend) bool {
-	if a.State != b.State || a.Reason != b.Reason || (a.Host == nil) != (b.Host == nil) {
+	if a.State != b.State || a.Reason != b.Reason || a.Dead != b.Dead || (a.Host == nil) != (b.Host == nil) {
 		return false
 	}
 	return a.Host == nil || a.Host.MAC == b.Host.MAC && a.Host.At == b.Host.At && a.Host.Live == b.Host.Live

@@ -47,7 +47,9 @@ func (e *Engine) createVIP(spec vip.Spec, opt apps.WriteOptions) (vip.Read, erro
 
 // preview is how a VIP would read that is not written.
 func (e *Engine) preview(x *vip.VIP) vip.Read {
-	return e.readVIP(&apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot(), e.cfg.Now())})
+	next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot(), e.cfg.Now())}
+	e.probed(next)
+	return e.readVIP(next)
 }
 
 // UpdateVIP applies mutate to a copy of the VIP's spec; it runs in the loop, so no other write comes between. A spec that

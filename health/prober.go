@@ -161,13 +161,13 @@ func (p *Prober) resume(now time.Time, x *probe) {
 		p.schedule.remove(x)
 		return
 	}
-	if missed := now.Sub(x.slot) / x.interval; missed > 0 {
-		x.slot = x.slot.Add(missed * x.interval)
-	}
+	pace := x.pace(x.target)
+	away := now.Sub(x.slot) % pace // slots may be far off, in the past or in the future
+	x.slot = now.Add(-away)
 	if !x.slot.After(now) {
-		x.slot = x.slot.Add(x.interval)
+		x.slot = x.slot.Add(pace)
 	}
-	jitter := time.Duration(p.cfg.Rand() % uint64(max(x.interval/jitterPart, 1)))
+	jitter := time.Duration(p.cfg.Rand() % uint64(max(pace/jitterPart, 1)))
 	p.schedule.at(x, x.slot.Add(jitter))
 }
 

@@ -20,12 +20,15 @@ const (
 	holdIntervals = 5  // of the second time, in intervals
 	calmIntervals = 60 // up for so many, a target's past is forgotten
 	maxHold       = 5 * time.Minute
+
+	backInterval = time.Second
 )
 
 // state is when a target is down and up. The zero state is up: a target is innocent until its probes have failed.
 type state struct {
 	down    bool
 	reason  string    // why it is down
+	gone    bool      // it is down for having been gone, and no probe has failed since
 	streak  int       // probes in a row that speak against the state
 	lenient bool      // the next failure does not count: what brings answers may not have been there yet
 	falls   int       // times it has gone down without a calm time between
@@ -64,7 +67,7 @@ func (s *state) failed(now time.Time, t target, why failure) (changed bool) {
 	}
 	reason := describe(t, why)
 	if s.down {
-		s.streak = 0
+		s.streak, s.gone = 0, false
 		changed, s.reason = reason != s.reason, reason
 		return changed
 	}
@@ -82,7 +85,16 @@ func (s *state) lost(now time.Time, t target) (changed bool) {
 		return false
 	}
 	s.fall(now, t, fmt.Sprintf("was gone, and has not answered %d probes since", t.rise))
+	s.gone = true
 	return true
+}
+
+// pace is the time between two probes: one that is back is asked often, so that it need not wait long to be up.
+func (s *state) pace(t target) time.Duration {
+	if s.gone {
+		return min(t.interval, backInterval)
+	}
+	return t.interval
 }
 
 func (s *state) fall(now time.Time, t target, reason string) {

@@ -82,6 +82,8 @@ type Engine interface {
 	Backup(w io.Writer) error
 	// Counts are what was turned away, one for each part and reason.
 	Counts() []apps.Count
+	// Probes counts the probes of backends, by type.
+	Probes() []apps.ProbeStats
 	// Ready is nil when the state is loaded and the listeners are open.
 	Ready() error
 }

@@ -56,6 +56,10 @@ func (f *fakeEngine) Counts() []apps.Count {
 	return []apps.Count{{Part: "nat", Reason: "closed port", N: 7}}
 }
 
+func (f *fakeEngine) Probes() []apps.ProbeStats {
+	return []apps.ProbeStats{{Type: "tcp", Sent: 10, Answered: 7, Failed: map[string]uint64{"timeout": 2}, Up: 3, Down: 1}}
+}
+
 func newFake() *fakeEngine {
 	return &fakeEngine{vips: map[string]*vip.VIP{}, changed: make(chan struct{}), waits: make(chan struct{}, 100)}
 }

@@ -34,6 +34,11 @@ var (
 	vipConnections    = desc("vip_connections", "Live connections, where they can be known.", "vip", "backend")
 	vipNewConnections = desc("vip_new_connections_total", "Connections ever given to the backend.", "vip", "backend")
 	backendUp         = desc("backend_up", "1 when the backend takes new connections.", "vip", "backend")
+
+	probesSent     = desc("health_probes_sent_total", "Probes of backends sent.", "type")
+	probesAnswered = desc("health_probes_answered_total", "Probes of backends answered.", "type")
+	probesFailed   = desc("health_probes_failed_total", "Probes of backends that failed.", "type", "reason")
+	probeTargets   = desc("health_targets", "Backends that are probed, by what their probes say; several VIPs may share one.", "type", "state")
 )
 
 // engineCollector reads the engine at each scrape.
@@ -41,7 +46,8 @@ type engineCollector struct{ eng Engine }
 
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchHash, switchRules, packetIns, packetInsDropped, flowMods, modifications,
-		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak} {
+		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak,
+		probesSent, probesAnswered, probesFailed, probeTargets} {
 		ch <- d
 	}
 }
@@ -64,6 +70,9 @@ func (e engineCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, r := range e.eng.Imbalances(false) {
 		collectImbalance(put, &r)
+	}
+	for _, s := range e.eng.Probes() {
+		collectProbes(put, s)
 	}
 }
 
@@ -95,6 +104,17 @@ func collectVIP(put putMetric, r vip.Read) {
 		if b.Connections != nil {
 			put(vipConnections, prometheus.GaugeValue, float64(*b.Connections), r.Name, b.Name)
 		}
+	}
+}
+
+func collectProbes(put putMetric, s apps.ProbeStats) {
+	put(probesSent, prometheus.CounterValue, float64(s.Sent), s.Type)
+	put(probesAnswered, prometheus.CounterValue, float64(s.Answered), s.Type)
+	for reason, n := range s.Failed {
+		put(probesFailed, prometheus.CounterValue, float64(n), s.Type, reason)
+	}
+	for state, n := range map[string]int{"up": s.Up, "down": s.Down, "suspended": s.Suspended} {
+		put(probeTargets, prometheus.GaugeValue, float64(n), s.Type, state)
 	}
 }
 

@@ -23,6 +23,16 @@ evenflow_dropped_packets_total{dpid="0000000000000001",reason="marker from an ed
 # TYPE evenflow_flow_mods_total counter
 evenflow_flow_mods_total{dpid="0000000000000001"} 9
 evenflow_flow_mods_total{dpid="0000000000000002"} 0
+# TYPE evenflow_health_probes_answered_total counter
+evenflow_health_probes_answered_total{type="tcp"} 7
+# TYPE evenflow_health_probes_failed_total counter
+evenflow_health_probes_failed_total{reason="timeout",type="tcp"} 2
+# TYPE evenflow_health_probes_sent_total counter
+evenflow_health_probes_sent_total{type="tcp"} 10
+# TYPE evenflow_health_targets gauge
+evenflow_health_targets{state="down",type="tcp"} 1
+evenflow_health_targets{state="suspended",type="tcp"} 0
+evenflow_health_targets{state="up",type="tcp"} 3
 # TYPE evenflow_http_requests_total counter
 evenflow_http_requests_total{code="200",method="PATCH",route="/api/v1/vips/:vip/backends/:backend"} 1
 evenflow_http_requests_total{code="201",method="POST",route="/api/v1/vips"} 1

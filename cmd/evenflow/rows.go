@@ -62,6 +62,9 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 	if v.IdleTimeout > 0 { // only modes that keep time have it
 		head.add("idle timeout", v.IdleTimeout)
 	}
+	if v.Health.Probes() {
+		head.add("health", healthText(v.Health))
+	}
 	out.WriteString(head.String())
 
 	state := make(map[string]vip.BackendStatus, len(v.Status.Backends))

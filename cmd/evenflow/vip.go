@@ -23,11 +23,13 @@ func vipCommand(t *terminal) *cobra.Command {
 
 func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var spec vip.Spec
+	var health healthFlags
 	var protocol, port, mode, reject string
 	var idle, drain, affinity time.Duration
 	var backends []string
 	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: cobra.ExactArgs(1),
 		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3\n" +
+			"  evenflow vip create web --address 10.0.0.100 --port 80 --health tcp --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080\n" +
 			"  evenflow vip create web6 --address fd00::100 --port 80 --backend b1=[fd00::1]:8080"}
 	f := cmd.Flags()
 	f.StringVar(&spec.Address, "address", "", "address of the VIP")
@@ -39,6 +41,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.DurationVar(&drain, "drain-timeout", 0, "after which the connections of a draining backend are ended (default: 5m)")
 	f.DurationVar(&affinity, "affinity", 0, "for which a client comes to the same backend (default: not at all)")
 	f.StringVar(&reject, "reject", "", "what clients are told of connections that cannot be had: answer or drop (default: answer)")
+	health.register(cmd)
 	f.StringArrayVar(&backends, "backend", nil, "NAME=ADDRESS[:PORT][,weight=N]; may repeat")
 	for _, name := range []string{"address", "port"} {
 		must(cmd.MarkFlagRequired(name))
@@ -49,6 +52,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 		if affinity != 0 {
 			spec.Affinity = &vip.Affinity{Timeout: vip.Duration(affinity)}
 		}
+		spec.Health = health.spec(cmd)
 		spec.Backends = []vip.BackendSpec{}
 		for _, text := range backends {
 			b, err := parseBackend(text)

@@ -25,6 +25,9 @@ func TestWrites(t *testing.T) {
 			"POST /api/v1/vips?wait=30s" + json + `{"name":"web","address":"10.0.0.100","protocol":"udp","port":"80-90","mode":"nat",` +
 				`"scheduler":"source-hash","idle_timeout":"30s","drain_timeout":"1m0s","backends":[` +
 				`{"name":"b1","address":"10.0.0.1","port":8080,"weight":0},{"name":"b2","address":"10.0.0.2"}]}`},
+		{"vip create web --address 10.0.0.100 --port 80 --health tcp --health-interval 5s --health-rise 1", "vip web created: 10.0.0.100:80/tcp, version 7",
+			"POST /api/v1/vips" + json + `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80",` +
+				`"health":{"type":"tcp","interval":"5s","rise":1},"backends":[]}`},
 		{"vip create web --address 10.0.0.100 --port 80 --dry-run", "vip web would be created: 10.0.0.100:80/tcp, version 7",
 			"POST /api/v1/vips?dry_run=true" + json + `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80","backends":[]}`},
 		{"vip delete web --force --wait 1s", "vip web deleted", "DELETE /api/v1/vips/web?force=true&wait=1s"},

@@ -1,0 +1,491 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
+)
+
+func mac(n int) flows.MAC { return flows.MAC{2, 0, 0, 0, byte(n >> 8), byte(n)} }
+
+func ten(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}) }
+
+// network is n hosts with the addresses 10.0.0.1 on, host i at port i of switch 1; down says which ports are.
+func network(n int, down ...uint32) *topo.Snapshot {
+	var saved topo.Saved
+	ports := make([]topo.Port, n)
+	for i := range n {
+		no := uint32(i + 1)
+		at := topo.PortID{DPID: 1, No: no}
+		ports[i] = topo.Port{No: no, Up: !slices.Contains(down, no)}
+		saved.Ports = append(saved.Ports, topo.SavedPort{PortID: at, Kind: topo.Edge})
+		saved.Hosts = append(saved.Hosts, topo.SavedHost{MAC: mac(i + 1), At: at, Live: true, Addresses: []netip.Addr{ten(i + 1)}})
+	}
+	t := topo.New(epoch, topo.Config{}, saved)
+	t.SwitchUp(epoch, 1, ports)
+	return t.Snapshot()
+}
+
+// connected are the switches with these ids, with Nicira's extensions.
+func connected(ids ...flows.DPID) map[flows.DPID]apps.SwitchInfo {
+	out := map[flows.DPID]apps.SwitchInfo{}
+	for _, d := range ids {
+		out[d] = apps.SwitchInfo{DPID: d, Nicira: true}
+	}
+	return out
+}
+
+// declared is a VIP with the first n hosts as backends, on port 8080.
+func declared(t testing.TB, id vip.ID, address string, h vip.Health, n int) *vip.VIP {
+	t.Helper()
+	spec := vip.Spec{Name: fmt.Sprintf("v%d", id), Address: address, Protocol: vip.TCP, Port: "80", Health: &h}
+	for i := range n {
+		spec.Backends = append(spec.Backends, vip.BackendSpec{Name: fmt.Sprintf("b%d", i+1), Address: ten(i + 1).String(), Port: 8080})
+	}
+	x, err := vip.Create(id, spec, vip.OriginAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func view(snap *topo.Snapshot, switches map[flows.DPID]apps.SwitchInfo, vips ...*vip.VIP) *apps.View {
+	var all []*apps.VIP
+	for _, x := range vips {
+		all = append(all, &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, epoch)})
+	}
+	return apps.NewView(snap, switches, all)
+}
+
+// replies keeps what is sent in answer.
+type replies struct {
+	apps.Reply
+	sent []apps.Frame
+}
+
+func (r *replies) PacketOut(_ uint32, _ []flows.Action, data []byte) {
+	var f apps.Frame
+	if err := apps.ParseFrame(slices.Clone(data), &f); err != nil {
+		panic(err)
+	}
+	r.sent = append(r.sent, f)
+}
+
+// rig is a Prober with a clock of its own.
+type rig struct {
+	t    testing.TB
+	p    *Prober
+	now  time.Time
+	view *apps.View
+	// answer says what comes back for a probe, nil for nothing.
+	answer func(f *apps.Frame) []byte
+	out    replies
+}
+
+func newRig(t testing.TB) *rig {
+	r := &rig{t: t, now: epoch, answer: func(f *apps.Frame) []byte { return answerTo(f) }}
+	n := uint64(0)
+	r.p = New(Config{Now: func() time.Time { return r.now }, Rand: func() uint64 { n += 0x9e3779b97f4a7c15; return n }})
+	return r
+}
+
+func (r *rig) follow(v *apps.View) { r.view = v; r.p.Follow(v) }
+
+// run lets time pass, and every probe be answered as r.answer says. It returns when probes were sent.
+func (r *rig) run(d time.Duration) (sent []time.Time) {
+	r.t.Helper()
+	for end := r.now.Add(d); ; {
+		packets, next := r.p.Tick(r.now)
+		for _, x := range packets {
+			sent = append(sent, r.now)
+			var f apps.Frame
+			if err := apps.ParseFrame(x.Frame, &f); err != nil {
+				r.t.Fatal(err)
+			}
+			if b := r.answer(&f); b != nil {
+				r.hear(x.At, b)
+			}
+		}
+		if next.IsZero() || next.After(end) {
+			r.now = end
+			return sent
+		}
+		r.now = later(r.now, next)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// hear lets a frame come in by a port.
+func (r *rig) hear(at topo.PortID, b []byte) {
+	r.t.Helper()
+	var f apps.Frame
+	if err := apps.ParseFrame(b, &f); err != nil {
+		r.t.Fatal(err)
+	}
+	if !r.p.PacketIn(r.view, &apps.Punted{At: at, Frame: &f}, &r.out) {
+		r.t.Error("not handled")
+	}
+}
+
+// verdicts are the backends of the first VIP that are down, with the reasons.
+func (r *rig) verdicts() string {
+	x := r.view.VIPs[0]
+	var out []string
+	for i := range x.Backends {
+		if down, reason := r.p.Verdict(x.VIP, x.Backends[i].Backend); down {
+			out = append(out, x.Backends[i].Name+": "+reason)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func mute(*apps.Frame) []byte { return nil }
+
+var everySecond = vip.Health{Type: vip.HealthTCP, Interval: vip.Duration(time.Second), Timeout: vip.Duration(500 * time.Millisecond), Rise: 2, Fall: 3}
+
+// Probes of a thousand backends are spread evenly over the interval, keep it, and go on doing so.
+func TestSpread(t *testing.T) {
+	const n, parts = 1000, 20
+	r := newRig(t)
+	r.follow(view(network(n), connected(1), declared(t, 1, "10.0.255.1", everySecond, n)))
+	r.run(2 * time.Second)
+	begin := r.now
+	var counts [parts]int
+	sent := r.run(10 * time.Second)
+	for _, at := range sent {
+		counts[at.Sub(begin)%time.Second*parts/time.Second]++
+	}
+	if len(sent) < 10*n-n/5 || len(sent) > 10*n+n/5 {
+		t.Errorf("%d probes of %d backends in 10 intervals", len(sent), n)
+	}
+	for i, got := range counts {
+		if want := 10 * n / parts; got < want*8/10 || got > want*12/10 {
+			t.Errorf("part %d of %d of the interval has %d probes, want about %d", i, parts, got, want)
+		}
+	}
+	if down := r.verdicts(); down != "" {
+		t.Error(down)
+	}
+}
+
+// The jitter moves each probe, and never the ones after it.
+func TestJitter(t *testing.T) {
+	r := newRig(t)
+	r.follow(view(network(1), connected(1), declared(t, 1, "10.0.255.1", everySecond, 1)))
+	sent := r.run(100 * time.Second)
+	first, moved := sent[0].Truncate(time.Second), false
+	for i, at := range sent {
+		off := at.Sub(first) - time.Duration(i)*time.Second
+		if off < 0 || off >= 100*time.Millisecond+time.Second {
+			t.Errorf("probe %d is off by %s", i, off)
+		}
+		moved = moved || at.Sub(sent[0]) != time.Duration(i)*time.Second
+	}
+	if len(sent) < 99 || len(sent) > 100 || !moved {
+		t.Errorf("%d probes in 100 intervals, moved: %t", len(sent), moved)
+	}
+}
+
+// Each type of probe, of both families, is answered, fails when it is not, and is not taken in by what is not its answer.
+func TestTypes(t *testing.T) {
+	for _, kind := range []string{vip.HealthARP, vip.HealthICMP, vip.HealthTCP} {
+		t.Run(kind, func(t *testing.T) {
+			h := everySecond
+			h.Type = kind
+			r := newRig(t)
+			r.follow(view(network(2), connected(1), declared(t, 1, "10.0.255.1", h, 2)))
+			r.run(10 * time.Second)
+			if down := r.verdicts(); down != "" {
+				t.Fatal(down)
+			}
+			answered := r.p.Stats()[0].Answered
+			if answered < 18 {
+				t.Errorf("%d probes answered", answered)
+			}
+			good := r.answer
+			r.answer = mute
+			r.run(5 * time.Second)
+			if down := r.verdicts(); strings.Count(down, kind+" probe: no answer") != 2 {
+				t.Error(down)
+			}
+			r.answer = good
+			r.run(5 * time.Second)
+			if down := r.verdicts(); down != "" {
+				t.Error(down)
+			}
+			if s := r.p.Stats()[0]; s.Type != kind || s.Up != 2 || s.Failed["timeout"] == 0 || s.Sent < s.Answered+s.Failed["timeout"] {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// A port that refuses connections is told from one that is silent, and a connection that is made is ended.
+func TestRefused(t *testing.T) {
+	r := newRig(t)
+	r.follow(view(network(1), connected(1), declared(t, 1, "10.0.255.1", everySecond, 1)))
+	r.run(3 * time.Second)
+	if len(r.out.sent) == 0 {
+		t.Error("connections are left half open")
+	}
+	for i, f := range r.out.sent {
+		if f.TCPFlags != apps.RST || f.Dst != ten(1) || f.DstPort != 8080 {
+			t.Errorf("answer %d: %+v", i, f)
+		}
+	}
+	r.out.sent = nil
+	r.answer = func(f *apps.Frame) []byte { return refusal(f) }
+	r.run(5 * time.Second)
+	if down := r.verdicts(); down != "b1: tcp probe: port 8080 refuses connections" {
+		t.Error(down)
+	}
+	if len(r.out.sent) != 0 {
+		t.Errorf("refusals are answered: %+v", r.out.sent)
+	}
+}
+
+// Nobody but the backend itself, at its port, can answer, and it only what it was asked.
+func TestHostileAnswers(t *testing.T) {
+	for _, kind := range []string{vip.HealthARP, vip.HealthICMP, vip.HealthTCP} {
+		h := everySecond
+		h.Type = kind
+		for name, forge := range map[string]func(f *apps.Frame, at *topo.PortID, b []byte) []byte{
+			"another port":       func(_ *apps.Frame, at *topo.PortID, b []byte) []byte { at.No = 2; return b },
+			"another host":       func(_ *apps.Frame, _ *topo.PortID, b []byte) []byte { b[11] ^= 1; return b },
+			"a secret made up":   func(f *apps.Frame, _ *topo.PortID, _ []byte) []byte { return answerTo(forged(f)) },
+			"the one before":     nil,
+			"cut off by a layer": func(_ *apps.Frame, _ *topo.PortID, b []byte) []byte { return vlan(b) },
+		} {
+			if kind == vip.HealthARP && (name == "a secret made up" || name == "the one before") {
+				continue // it has none
+			}
+			t.Run(kind+" "+name, func(t *testing.T) {
+				r := newRig(t)
+				r.follow(view(network(2), connected(1), declared(t, 1, "10.0.255.1", h, 1)))
+				var before []byte
+				r.answer = func(f *apps.Frame) []byte {
+					at, b := topo.PortID{DPID: 1, No: 1}, answerTo(f)
+					if forge == nil {
+						b, before = before, b
+					} else {
+						b = forge(f, &at, b)
+					}
+					if b != nil {
+						r.hear(at, b)
+					}
+					return nil
+				}
+				r.run(6 * time.Second)
+				if down := r.verdicts(); down == "" {
+					t.Error("taken for an answer")
+				}
+				n := uint64(0)
+				for _, c := range r.p.Counts() {
+					n += c.N
+				}
+				if n == 0 {
+					t.Error("not counted")
+				}
+			})
+		}
+	}
+}
+
+// VIPs that want a backend probed alike share its probes; one that wants other times does not, but begins with what is known.
+func TestShared(t *testing.T) {
+	r := newRig(t)
+	snap := network(1)
+	r.follow(view(snap, connected(1), declared(t, 1, "10.0.255.1", everySecond, 1), declared(t, 2, "10.0.255.2", everySecond, 1)))
+	if n := len(r.run(10 * time.Second)); n < 9 || n > 11 {
+		t.Errorf("%d probes in 10 intervals", n)
+	}
+	r.answer = mute
+	r.run(5 * time.Second)
+	other := everySecond
+	other.Rise = 3
+	r.follow(view(snap, connected(1), declared(t, 1, "10.0.255.1", other, 1)))
+	if down := r.verdicts(); down == "" {
+		t.Error("up by being probed otherwise")
+	}
+	r.follow(view(snap, connected(1), declared(t, 1, "10.0.255.1", vip.Health{}, 1)))
+	if down := r.verdicts(); down != "" {
+		t.Errorf("not probed: %s", down)
+	}
+	if n := len(r.run(10 * time.Second)); n != 0 {
+		t.Errorf("%d probes for nobody", n)
+	}
+}
+
+// While a switch has no session nothing is probed, and states stay; a port that goes down is a loss, after which the backend must
+// answer before it is up.
+func TestReach(t *testing.T) {
+	r := newRig(t)
+	x := declared(t, 1, "10.0.255.1", everySecond, 2)
+	r.follow(view(network(2), connected(1), x))
+	r.answer = func(f *apps.Frame) []byte {
+		if f.Dst == ten(2) {
+			return nil
+		}
+		return answerTo(f)
+	}
+	r.run(5 * time.Second)
+	const dead = "b2: tcp probe: no answer from port 8080 within 500ms"
+	if down := r.verdicts(); down != dead {
+		t.Fatal(down)
+	}
+	r.follow(view(network(2), connected(), x))
+	if n := len(r.run(time.Minute)); n != 0 {
+		t.Errorf("%d probes without a session", n)
+	}
+	if down := r.verdicts(); down != dead {
+		t.Errorf("while the switch is away: %s", down)
+	}
+	r.follow(view(network(2, 1), connected(1), x))
+	if down := r.verdicts(); !strings.HasPrefix(down, "b1: was gone, and has not answered 2 probes since; b2: tcp") {
+		t.Errorf("with port 1 down: %s", down)
+	}
+	if n := len(r.run(10 * time.Second)); n < 9 || n > 11 {
+		t.Errorf("%d probes of one backend in 10 intervals", n)
+	}
+	r.follow(view(network(2), connected(1), x))
+	r.run(900 * time.Millisecond)
+	if down := r.verdicts(); !strings.HasPrefix(down, "b1: was gone") {
+		t.Errorf("with port 1 up again: %s", down)
+	}
+	r.run(2 * time.Second)
+	if down := r.verdicts(); down != dead {
+		t.Errorf("when it has answered: %s", down)
+	}
+}
+
+// Who is back is asked soon and again, however long the interval, and as seldom as before when it has answered.
+func TestBack(t *testing.T) {
+	r := newRig(t)
+	h := everySecond
+	h.Interval = vip.Duration(time.Hour)
+	x := declared(t, 1, "10.0.255.1", h, 1)
+	r.follow(view(network(1), connected(1), x))
+	r.run(90 * time.Minute)
+	r.follow(view(network(1, 1), connected(1), x))
+	r.run(time.Minute)
+	r.follow(view(network(1), connected(1), x))
+	if down := r.verdicts(); down != "b1: was gone, and has not answered 2 probes since" {
+		t.Error(down)
+	}
+	r.run(2200 * time.Millisecond)
+	if down := r.verdicts(); down != "" {
+		t.Error(down)
+	}
+	if n := len(r.run(10 * time.Hour)); n < 9 || n > 11 {
+		t.Errorf("%d probes in 10 intervals", n)
+	}
+}
+
+// A restart marks nobody down; who was down before stays so until it answers.
+func TestSaved(t *testing.T) {
+	r := newRig(t)
+	v := view(network(2), connected(1), declared(t, 1, "10.0.255.1", everySecond, 2))
+	r.follow(v)
+	r.answer = func(f *apps.Frame) []byte {
+		if f.Dst == ten(2) {
+			return nil
+		}
+		return answerTo(f)
+	}
+	r.run(5 * time.Second)
+	before := r.verdicts()
+	again := newRig(t)
+	again.p.Restore(r.p.Saved())
+	again.view = v
+	if down := again.verdicts(); down != before || down == "" {
+		t.Errorf("before the first view: %q, want %q", down, before)
+	}
+	again.follow(v)
+	if down := again.verdicts(); down != before {
+		t.Errorf("after a restart: %q, want %q", down, before)
+	}
+	again.answer = mute
+	again.run(1900 * time.Millisecond)
+	if down := again.verdicts(); down != before {
+		t.Errorf("before enough probes have failed: %q, want %q", down, before)
+	}
+	again.answer = r.answer
+	again.run(10 * time.Second)
+	again.answer = func(f *apps.Frame) []byte { return answerTo(f) }
+	again.run(10 * time.Second)
+	if down := again.verdicts(); down != "" {
+		t.Errorf("when all answer: %s", down)
+	}
+}
+
+// If we are late ourselves, nobody's probe has failed for that.
+func TestStall(t *testing.T) {
+	r := newRig(t)
+	r.follow(view(network(50), connected(1), declared(t, 1, "10.0.255.1", everySecond, 50)))
+	r.run(5 * time.Second)
+	for range 10 {
+		var waiting []Packet
+		for len(waiting) < 10 {
+			packets, next := r.p.Tick(r.now)
+			waiting = append(waiting, packets...)
+			r.now = next
+		}
+		r.now = r.now.Add(5 * time.Second) // stopped; the answers are in the socket
+		packets, _ := r.p.Tick(r.now)
+		for _, x := range append(waiting, packets...) {
+			var f apps.Frame
+			if err := apps.ParseFrame(x.Frame, &f); err != nil {
+				t.Fatal(err)
+			}
+			r.hear(x.At, answerTo(&f))
+		}
+	}
+	if down, s := r.verdicts(), r.p.Stats()[0]; down != "" || s.Failed["timeout"] > 50 {
+		t.Errorf("%s; %+v", down, s)
+	}
+}
+
+// Run sends, and a probe that cannot be sent has not failed.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Config{})
+		x := declared(t, 1, "10.0.255.1", everySecond, 3)
+		p.Follow(view(network(3), connected(1), x))
+		ctx, cancel := context.WithCancel(t.Context())
+		sent, done := 0, make(chan error)
+		go func() {
+			done <- p.Run(ctx, func(topo.PortID, []byte) bool { sent++; return false })
+		}()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		for i := range x.Backends {
+			if down, reason := p.Verdict(x, &x.Backends[i]); down {
+				t.Errorf("down: %s", reason)
+			}
+		}
+		if sent < 28 || sent > 32 {
+			t.Errorf("%d probes of 3 backends in 10 intervals", sent)
+		}
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
