@@ -2,7 +2,7 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall bench soak cover clean
+.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall churn bench soak cover clean
 
 # Print this list.
 help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z-]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
@@ -36,6 +36,9 @@ demo: ; scripts/demo
 
 # Ping between all hosts of several Mininet topologies through Evenflow (root).
 pingall: build ; /usr/bin/python3 mininet/pingall.py
+
+# Hold 300 connections in Mininet while backends, VIPs and the controller change, 100 changes a second at last (root).
+churn: build ; /usr/bin/python3 mininet/churn.py
 
 # Test the dashboard in a real browser at a live controller (root, Chromium).
 browser-test: build ; scripts/browser-test

@@ -15,25 +15,16 @@ import argparse
 import os
 import subprocess
 import sys
-import time
 
 import connections
 import evenflow
 from mininet.log import setLogLevel
+from service import Failure, Service, say
 
-VIP, VIP_PORT, BACKEND_PORT = "10.0.0.100", 80, 8080
-URL = "http://%s:%d/" % (VIP, VIP_PORT)
+BACKEND_PORT = 8080
 BACKENDS = ["b1", "b2", "b3", "b4"]
 CLIENTS = ["c1", "c2"]
 HELD = 60  # connections
-
-
-class Failure(Exception):
-    """What the demo shows did not come true."""
-
-
-def say(text):
-    print(text, flush=True)
 
 
 class Demo:
@@ -41,44 +32,16 @@ class Demo:
 
     def __init__(self, net, each):
         self.net, self.controller, self.each = net, net.controllers[0], each
+        self.vip = Service(self.controller, "web", "10.0.0.100", 80, BACKEND_PORT, [net[name] for name in BACKENDS])
         self.clients = [net[name] for name in CLIENTS]
         self.batches = []  # (names that must serve, {name: [answers, failures]})
         self.held = []
         self.lost = {}  # servers whose connections end rightly, and how many of theirs were broken before
         self.broken = 0
 
-    def declare(self, names):
-        """Declare the VIP, in the default mode, on some backends."""
-        spec = {"name": "web", "address": VIP, "protocol": "tcp", "port": VIP_PORT, "backends": [self.backend(n) for n in names]}
-        self.controller.call("POST", "/api/v1/vips?wait=30s", spec)
-        self.await_states(dict.fromkeys(names, "up"))
-
-    @staticmethod
-    def backend(name):
-        return {"name": name, "address": "10.0.0.%d" % (1 + BACKENDS.index(name)), "port": BACKEND_PORT}
-
-    def change(self, method, path, body=None):
-        """Change the VIP's backends; every switch has confirmed it when this returns."""
-        self.controller.call(method, "/api/v1/vips/web/backends%s?wait=30s" % path, body)
-
-    def await_states(self, wanted):
-        """Wait until these backends are in these states ({name: state}); return the seconds it took."""
-        begin, seen = time.monotonic(), {}
-
-        def check():
-            seen.clear()
-            seen.update((b["name"], b["state"]) for b in self.controller.call("GET", "/api/v1/vips/web")["status"]["backends"])
-            return wanted.items() <= seen.items()
-
-        try:
-            self.controller.await_("the backends to be %s" % wanted, check)
-        except RuntimeError as problem:
-            raise Failure("%s; they are %s" % (problem, seen)) from problem
-        return time.monotonic() - begin
-
     def batch(self, title, serving):
         """Requests from both clients at once, which all of `serving` must answer and nobody else may."""
-        result, errors = connections.Fetching(self.clients, URL, self.each).finish()
+        result, errors = connections.Fetching(self.clients, self.vip.url, self.each).finish()
         self.batches.append((serving, result))
         say("  batch %d: %s" % (len(self.batches), title))
         for error in errors[:3]:
@@ -86,7 +49,7 @@ class Demo:
 
     def hold(self):
         for client in self.clients:
-            self.held.append(connections.Held(client, URL, HELD // len(self.clients)))
+            self.held.append(connections.Held(client, self.vip.url, HELD // len(self.clients)))
         self.check_held()
 
     def check_held(self):
@@ -131,15 +94,14 @@ def others(*away):
 
 def added(demo):
     """A backend is added: b4"""
-    demo.change("POST", "", demo.backend("b4"))
-    demo.await_states({"b4": "up"})
+    demo.vip.add("b4")
     demo.check_held()
     demo.batch("four backends", BACKENDS)
 
 
 def drained(demo):
     """A backend is drained: b1"""
-    demo.change("PATCH", "/b1", {"admin": "draining"})
+    demo.vip.set("b1", admin="draining")
     demo.check_held()
     demo.batch("no new connections for b1", others("b1"))
 
@@ -153,10 +115,10 @@ def controller_killed(demo):
     demo.batch("without a controller", others("b1"))
     demo.controller.start()
     demo.controller.await_network(demo.net)
-    demo.await_states({"b2": "up", "b3": "up", "b4": "up"})
+    demo.vip.await_states({"b2": "up", "b3": "up", "b4": "up"})
     demo.check_held()
-    demo.change("PATCH", "/b1", {"admin": "enabled"})
-    demo.await_states({"b1": "up"})
+    demo.vip.set("b1", admin="enabled")
+    demo.vip.await_states({"b1": "up"})
     demo.batch("four backends under the next controller", BACKENDS)
 
 
@@ -164,11 +126,11 @@ def cable_pulled(demo):
     """A backend's cable is pulled, and put back: b2"""
     demo.lose("b2")
     demo.net["b2"].cmd("ip link set b2-eth0 down")
-    say("  shown down after %.1f s" % demo.await_states({"b2": "down"}))
+    say("  shown down after %.1f s" % demo.vip.await_states({"b2": "down"}))
     demo.batch("three backends", others("b2"))
     demo.check_held()
     demo.net["b2"].cmd("ip link set b2-eth0 up")
-    say("  shown up after %.1f s" % demo.await_states({"b2": "up"}))
+    say("  shown up after %.1f s" % demo.vip.await_states({"b2": "up"}))
     demo.batch("four backends", BACKENDS)
 
 
@@ -195,8 +157,8 @@ def show(demo):
     """Run the demo on a started network; return the number of requests."""
     demo.controller.await_network(demo.net)
     say("network up: clients c1, c2 - s1 - s2 (b1, b2), s3 (b3, b4); controller at http://%s" % demo.controller.http)
-    demo.declare(others("b4"))
-    say("VIP web: %s:%d, backends' port %d" % (VIP, VIP_PORT, BACKEND_PORT))
+    demo.vip.declare(others("b4"))
+    say("VIP %s: %s, backends' port %d" % (demo.vip.name, demo.vip.url, BACKEND_PORT))
     demo.hold()
     demo.batch("three backends", others("b4"))
     for act in ACTS:

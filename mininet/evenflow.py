@@ -222,6 +222,12 @@ class Controller(BaseController):
         self.process.kill()
         self.process.wait()
 
+    def cpu(self):
+        """The seconds of processor time that it has used."""
+        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self, *args, **kwargs):
         end(self.process)
         self.process = None
