@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// handOver is six backends on three switches with a VIP for TCP, one for UDP that answers and one for UDP that does not, and their clients.
+// Packets go all the time: only flows that send in the midst of a change see a wrong order of its steps.
+type handOver struct {
+	*network
+	client   *lab.Host
+	backends []*lab.Host
+	random   *rand.Rand
+	seen     witness
+
+	held          []*conn
+	asked         atomic.Int64
+	broken, moved atomic.Int64
+	stop          context.CancelFunc
+	running       sync.WaitGroup
+}
+
+// services of the VIPs: their names, protocols and the backends' ports.
+var handOverServices = []struct {
+	name     string
+	protocol vip.Protocol
+	port     uint16
+}{{"tcp", vip.TCP, 8080}, {"udp", vip.UDP, 8080}, {"oneway", vip.UDP, 5353}}
+
+// newHandOver declares the VIPs on random sets of backends. set says more of them.
+func newHandOver(t *testing.T, seed uint64, set func(*vip.Spec)) *handOver {
+	w := line(t, 3, "OpenFlow15")
+	p := &handOver{network: w, client: w.host("c1", 11, 1, 1), random: rand.New(rand.NewPCG(seed, seed))}
+	for i := range 6 {
+		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 1+i/2, 2+i%2))
+	}
+	serve(8080, p.backends...)
+	p.seen.listen(5353, p.backends...)
+	w.start()
+	for i, s := range handOverServices {
+		spec := vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred}
+		if set != nil {
+			set(&spec)
+		}
+		w.service(spec, s.port, p.backends...)
+	}
+	return p
+}
+
+// witness notes which backends have had datagrams of which client's ports.
+type witness struct {
+	mu sync.Mutex
+	by map[string]map[string]bool
+	n  int
+}
+
+func (s *witness) listen(port int, hosts ...*lab.Host) {
+	s.by = map[string]map[string]bool{}
+	for _, h := range hosts {
+		c := h.ListenPacket("udp", at(h.IP(), port))
+		go func() {
+			buf := make([]byte, 64)
+			for {
+				_, from, err := c.ReadFrom(buf)
+				if err != nil {
+					return
+				}
+				s.mu.Lock()
+				if s.by[from.String()] == nil {
+					s.by[from.String()] = map[string]bool{}
+				}
+				s.by[from.String()][h.Name()] = true
+				s.n++
+				s.mu.Unlock()
+			}
+		}()
+	}
+}
+
+// begin opens connections and lets packets flow: of TCP and of UDP that is answered some times a second, of the rest ten.
+func (p *handOver) begin(tcp, udp, oneway int) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.stop = cancel
+	p.t.Cleanup(cancel)
+	ask := func(c *conn, first string) {
+		defer p.running.Done()
+		wait := time.NewTicker(time.Duration(250+rand.IntN(200)) * time.Millisecond)
+		defer wait.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-wait.C:
+			}
+			name, _, err := c.ask("still")
+			p.asked.Add(1)
+			switch {
+			case err != nil:
+				p.broken.Add(1)
+				return
+			case name != first:
+				p.moved.Add(1)
+				return
+			}
+		}
+	}
+	for i, s := range []struct {
+		network string
+		n       int
+	}{{"tcp", tcp}, {"udp", udp}} {
+		for range s.n {
+			c := p.dial(p.client, s.network, "", fmt.Sprintf("%s:%d", address, 80+i))
+			p.held = append(p.held, c)
+			p.running.Add(1)
+			go ask(c, p.who(c))
+		}
+	}
+	for range oneway {
+		c := p.dial(p.client, "udp", "", address+":82")
+		p.held = append(p.held, c)
+		p.running.Go(func() { send(ctx, c) })
+	}
+}
+
+// send sends datagrams that nobody answers.
+func send(ctx context.Context, c net.Conn) {
+	wait := time.NewTicker(100 * time.Millisecond)
+	defer wait.Stop()
+	for ctx.Err() == nil {
+		_, _ = c.Write([]byte("x"))
+		<-wait.C
+	}
+}
+
+// draw is a random set of two to five backends, some of which weigh more; the others drain.
+func (p *handOver) draw(port uint16) (all []vip.BackendSpec) {
+	n := 2 + p.random.IntN(4)
+	in := map[int]bool{}
+	for _, i := range p.random.Perm(len(p.backends))[:n] {
+		in[i] = true
+	}
+	for i, h := range p.backends {
+		b := vip.BackendSpec{Name: h.Name(), Address: h.IP(), Port: port, Weight: new(1 + p.random.IntN(2)), Admin: vip.Draining}
+		if in[i] {
+			b.Admin = vip.Enabled
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// change gives every VIP another set of backends, and waits until it is in effect.
+func (p *handOver) change(query string) {
+	p.t.Helper()
+	var all sync.WaitGroup
+	for _, s := range handOverServices {
+		body := map[string]any{"backends": p.draw(s.port)}
+		all.Go(func() {
+			if err := p.call(http.MethodPatch, "/api/v1/vips/"+s.name+"?wait=60s"+query, body, nil); err != nil {
+				p.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// end stops and says what has become of connections: how many are broken, and how many have changed their backend.
+func (p *handOver) end() (broken, moved int64) {
+	p.stop()
+	p.running.Wait()
+	p.seen.mu.Lock()
+	defer p.seen.mu.Unlock()
+	for _, c := range p.held {
+		if len(p.seen.by[c.LocalAddr().String()]) > 1 {
+			p.moved.Add(1)
+		}
+	}
+	broken, moved = p.broken.Load(), p.moved.Load()
+	p.t.Logf("%d answers, %d datagrams that are not answered; %d broken, %d moved", p.asked.Load(), p.seen.n, broken, moved)
+	return broken, moved
+}
+
+// Through twenty random changes in sequence no connection breaks and none moves.
+func TestHandOver(t *testing.T) {
+	p := newHandOver(t, 7, nil)
+	p.begin(300, 40, 60)
+	for range 20 {
+		p.change("")
+	}
+	if broken, moved := p.end(); broken != 0 || moved != 0 {
+		t.Errorf("%d connections are broken, %d moved", broken, moved)
+	}
+	p.noneDropped()
+	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Generations < 10 {
+		t.Errorf("%+v, %v", r.Status.HandOver, err)
+	}
+}
+
+// Without hand-over the same breaks connections; and so do changes that drop generations which are needed.
+func TestHandOverLacking(t *testing.T) {
+	for name, set := range map[string]func(*vip.Spec){
+		"none":       func(s *vip.Spec) { s.HandOver = 1 },
+		"too little": func(s *vip.Spec) { s.HandOver = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newHandOver(t, 7, set)
+			p.begin(30, 20, 10)
+			for range 5 {
+				p.change("&drop_oldest=true")
+			}
+			broken, moved := p.end()
+			if broken == 0 || moved == 0 {
+				t.Errorf("%d connections are broken, %d moved; the test above proves nothing", broken, moved)
+			}
+			p.noneDropped()
+		})
+	}
+}
