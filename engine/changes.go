@@ -34,6 +34,7 @@ func changes(old, now *vip.Spec) string {
 	}
 	differ("scheduler", old.Scheduler, now.Scheduler)
 	differ("idle_timeout", old.IdleTimeout, now.IdleTimeout)
+	differ("on_imbalance", old.OnImbalance, now.OnImbalance)
 	differ("drain_timeout", old.DrainTimeout, now.DrainTimeout)
 	differ("gateways", old.Gateways, now.Gateways)
 	differ("affinity", text(old.Affinity), text(now.Affinity))
@@ -53,6 +54,7 @@ func changes(old, now *vip.Spec) string {
 		differ(b.Name+" address", a.Address, b.Address)
 		differ(b.Name+" port", a.Port, b.Port)
 		differ(b.Name+" weight", weight(a), weight(b))
+		differ(b.Name+" capacity", a.Capacity, b.Capacity)
 		differ(b.Name, a.Admin, b.Admin)
 	}
 	for i := range old.Backends {

@@ -64,8 +64,15 @@ func (d *damper) steady(now time.Time, name string, place topo.PortID) (until ti
 
 func (d *damper) hold(level int) time.Duration { return d.window << (level - 1) }
 
-// keep forgets all names but those given.
-func (d *damper) keep(names map[string]bool) {
+// keep forgets all names but those of candidates.
+func (d *damper) keep(candidates []candidate) {
+	if len(d.seen) <= len(candidates) {
+		return // all of them have just been seen
+	}
+	names := make(map[string]bool, len(candidates))
+	for _, c := range candidates {
+		names[c.name] = true
+	}
 	for name := range d.seen {
 		if !names[name] {
 			delete(d.seen, name)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,6 +52,7 @@ func (e *Engine) watchLoads(ctx context.Context) error {
 func (e *Engine) sampleLoads(now time.Time) {
 	type news struct{ subject, message string }
 	var all []news
+	var work []func()
 	m, v := e.imbalance, e.view.Load()
 	m.mu.Lock()
 	for id, w := range m.vips {
@@ -79,6 +81,11 @@ func (e *Engine) sampleLoads(now time.Time) {
 		if fed {
 			e.feed(x, w.takeRejection())
 		}
+		if w.tested.Equal(now) {
+			if f := e.reaction(x, w); f != nil {
+				work = append(work, f)
+			}
+		}
 	}
 	for i, w := range m.sets {
 		take(w, e.setPorts(m.settings.Sets[i]))
@@ -89,6 +96,9 @@ func (e *Engine) sampleLoads(now time.Time) {
 	}
 	for _, n := range all {
 		e.tell("imbalance", n.subject, n.message)
+	}
+	for _, f := range work {
+		e.post(f)
 	}
 }
 
@@ -112,13 +122,18 @@ func (e *Engine) feed(x *apps.VIP, rejected bool) {
 	taker.TakeLoads(x.ID, loads, rejected)
 }
 
-// backendPorts are the edge ports of a VIP's backends. A backend without new connections has no fair share of the load, and is not
+// backendPorts are the edge ports of a VIP's backends. Their loads are compared by the capacities of the backends if all have one, else by
+// their declared weights. A backend without new connections has no fair share of the load, and is not
 // compared.
 func (e *Engine) backendPorts(x *apps.VIP) []candidate {
 	out := make([]candidate, len(x.Backends))
+	rated := !slices.ContainsFunc(x.VIP.Backends, func(b vip.Backend) bool { return b.Capacity == 0 })
 	for i := range x.Backends {
 		b := &x.Backends[i]
-		c := candidate{name: b.Name, weight: b.Weight, capacity: float64(x.VIP.Backends[i].Weight)}
+		c := candidate{name: b.Name, weight: b.Weight, capacity: float64(x.VIP.Backends[i].Weight), limit: 1e6 * x.VIP.Backends[i].Capacity}
+		if rated {
+			c.capacity = x.VIP.Backends[i].Capacity
+		}
 		switch {
 		case b.State != vip.StateUp:
 			c.away = withReason(string(b.State), b.Reason)

@@ -13,22 +13,27 @@ import (
 type model struct {
 	vips   map[vip.ID]*vip.VIP
 	byName map[string]*vip.VIP
+	weights
 	tracked
 	edges map[flows.DPID]uint16 // numbers of switches with backends of VIPs that choose by generations; views share it
 }
 
 func newModel() *model {
-	return &model{vips: map[vip.ID]*vip.VIP{}, byName: map[string]*vip.VIP{}, tracked: newTracked()}
+	return &model{vips: map[vip.ID]*vip.VIP{}, byName: map[string]*vip.VIP{}, weights: weights{}, tracked: newTracked()}
 }
 
 func (m *model) put(x *vip.VIP) {
 	m.vips[x.ID] = x
 	m.byName[x.Spec.Name] = x
+	if x.Spec.OnImbalance != vip.Reweight {
+		delete(m.weights, x.ID)
+	}
 }
 
 func (m *model) remove(x *vip.VIP) {
 	delete(m.vips, x.ID)
 	delete(m.byName, x.Spec.Name)
+	delete(m.weights, x.ID)
 }
 
 // overlapping is another VIP that x would share a packet with.

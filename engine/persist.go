@@ -59,6 +59,9 @@ func (e *Engine) load() error {
 		if err := e.loadGenerations(tx); err != nil {
 			return err
 		}
+		if err := e.model.weights.load(tx); err != nil {
+			return err
+		}
 		return tx.List(store.BucketVIPs, func(_ string, b []byte) error {
 			x, err := vip.Decode(b)
 			if err == nil {
@@ -114,6 +117,11 @@ func (e *Engine) storeVIP(x *vip.VIP) error {
 		if more, err = e.model.give(tx, x); err != nil {
 			return err
 		}
+		if x.Spec.OnImbalance != vip.Reweight {
+			if err := e.model.weights.drop(tx, x.ID); err != nil {
+				return err
+			}
+		}
 		return putVIP(tx, x)
 	})
 	if err == nil {
@@ -124,7 +132,10 @@ func (e *Engine) storeVIP(x *vip.VIP) error {
 
 func (e *Engine) unstoreVIP(x *vip.VIP) error {
 	err := e.cfg.Store.Update(func(tx store.Tx) error {
-		if err := e.model.drop(tx, x.ID); err != nil {
+		if err := e.model.tracked.drop(tx, x.ID); err != nil {
+			return err
+		}
+		if err := e.model.weights.drop(tx, x.ID); err != nil {
 			return err
 		}
 		if err := tx.Delete(store.BucketGenerations, store.IDKey(uint64(x.ID))); err != nil {

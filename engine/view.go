@@ -31,6 +31,7 @@ func (e *Engine) newView() *apps.View {
 		e.probed(next)
 		e.model.number(next)
 		next.Generations = e.generations.all[id]
+		e.model.weights.apply(next)
 		vips = append(vips, next)
 	}
 	e.followDrains(old, vips)
@@ -64,7 +65,7 @@ func switchInfo(sw *controller.Switch) apps.SwitchInfo {
 
 // sameBackend reports whether no rule can differ between a and b: same state at the same place.
 func sameBackend(a, b apps.Backend) bool {
-	if a.State != b.State || a.Reason != b.Reason || a.Dead != b.Dead || (a.Host == nil) != (b.Host == nil) {
+	if a.State != b.State || a.Weight != b.Weight || a.Reason != b.Reason || a.Dead != b.Dead || (a.Host == nil) != (b.Host == nil) {
 		return false
 	}
 	return a.Host == nil || a.Host.MAC == b.Host.MAC && a.Host.At == b.Host.At && a.Host.Live == b.Host.Live

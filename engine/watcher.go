@@ -45,8 +45,9 @@ type candidate struct {
 	name     string // the backend's, or the port's own
 	port     topo.PortID
 	capacity float64
-	weight   int    // in effect; 0 for a set's
-	away     string // why it is not compared; empty: it is
+	limit    float64 // capacity in bits per second; 0: not known
+	weight   int     // in effect; 0 for a set's
+	away     string  // why it is not compared; empty: it is
 	reading  controller.Reading
 }
 
@@ -133,10 +134,8 @@ func readings(list []candidate) []controller.Reading {
 
 // admit decides which candidates are compared, and begins anew if they are others than before.
 func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
-	names := make(map[string]bool, len(candidates))
 	for i := range candidates {
 		c := &candidates[i]
-		names[c.name] = true
 		if c.away == "" && now.Sub(c.reading.At) > w.stale() {
 			c.away = "no statistics of its port"
 		}
@@ -152,7 +151,7 @@ func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
 			c.away = "comes and goes: set aside until " + until.UTC().Format(time.RFC3339)
 		}
 	}
-	w.damper.keep(names)
+	w.damper.keep(candidates)
 	before := w.compared
 	w.candidates, w.compared = candidates, joinPorts(candidates)
 	if w.detector == nil && w.why == "" || !slices.EqualFunc(before, w.compared, candidate.same) {
@@ -174,6 +173,7 @@ func joinPorts(candidates []candidate) (out []candidate) {
 		}
 		out[i].name += ", " + c.name
 		out[i].capacity += c.capacity
+		out[i].limit += c.limit
 		out[i].weight += c.weight
 	}
 	return out

@@ -18,12 +18,13 @@ const (
 	BucketEdges       = "edges"       // a switch's datapath id → its bit among those with backends, 2 bytes
 	BucketConfig      = "config"      // what was last applied from the configuration file
 	BucketEvents      = "events"      // [IDKey] of the event's id → what happened; the latest alone
+	BucketWeights     = "weights"     // [IDKey] of the VIP's id → weights in effect that are not the declared ones
 	bucketIDs         = "ids"         // the last id given, by sequence
 	bucketMeta        = "meta"        // schema
 )
 
 func buckets() []string {
-	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketGenerations, BucketEdges, BucketConfig, BucketEvents, bucketIDs, bucketMeta}
+	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketGenerations, BucketEdges, BucketConfig, BucketEvents, BucketWeights, bucketIDs, bucketMeta}
 }
 
 // Schema is the version of the layout that this version of the program reads and writes.

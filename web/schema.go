@@ -186,6 +186,8 @@ func newSchemas() huma.Registry {
 	spec.Properties["name"].Pattern = namePattern
 	spec.Properties["address"].Description = "IPv4 or IPv6 address, not link-local"
 	spec.Properties["scheduler"].Description = "How mode nat chooses; default " + vip.DefaultScheduler
+	spec.Properties["on_imbalance"].Description = "What follows when loads are found uneven; reweight moves the weights by live connections, in mode nat"
+	spec.Properties["on_imbalance"].Enum = []any{string(vip.Alarm), string(vip.Reweight)}
 	spec.Properties["backends"].MaxItems = new(vip.MaxBackends)
 	backend.Description = "A backend as declared"
 	backend.Properties["name"].Pattern = namePattern
@@ -193,6 +195,8 @@ func newSchemas() huma.Registry {
 	backend.Properties["port"].Description = "0 or left out: the VIP's port"
 	backend.Properties["weight"].Minimum, backend.Properties["weight"].Maximum = new(0.0), new(float64(vip.MaxWeight))
 	backend.Properties["weight"].Description = "Share relative to the others; 0 drains; default 1"
+	backend.Properties["capacity"].Minimum, backend.Properties["capacity"].Maximum = new(0.0), new(float64(vip.MaxCapacity))
+	backend.Properties["capacity"].Description = "What it can take in Mbit/s; loads are compared by it if all backends have one, else by weight"
 	// What is required within these is for package vip to say: a merge patch may hold a part.
 	m["Health"].Required, m["Affinity"].Required = nil, nil
 	m[specPatchSchema] = patchOf(spec, "What changes in a VIP (RFC 7396): null removes, lists are replaced whole")

@@ -78,7 +78,7 @@ func (v *VIP) derive() (err error) {
 	v.Idle = time.Duration(v.Spec.IdleTimeout)
 	v.Backends = make([]Backend, len(v.Spec.Backends))
 	for i, s := range v.Spec.Backends {
-		b := Backend{Name: s.Name, Port: s.Port, Weight: DefaultWeight, Admin: s.Admin}
+		b := Backend{Name: s.Name, Port: s.Port, Weight: DefaultWeight, Capacity: s.Capacity, Admin: s.Admin}
 		if b.Address, err = netip.ParseAddr(s.Address); err != nil {
 			return fmt.Errorf("vip %q: backend %q: %w", v.Spec.Name, s.Name, err)
 		}

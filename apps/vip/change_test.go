@@ -203,7 +203,7 @@ func TestEncode(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"schema":1,"id":7,"version":2,"origin":"api","spec":{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80",` +
-		`"mode":"nat","scheduler":"two-choices","idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","reject":"answer","backends":[` +
+		`"mode":"nat","scheduler":"two-choices","idle_timeout":"1h0m0s","health":{"type":"none"},"drain_timeout":"5m0s","reject":"answer","on_imbalance":"alarm","backends":[` +
 		`{"name":"b2","address":"10.0.0.2","port":8080,"weight":0,"admin":"enabled"},` +
 		`{"name":"b3","address":"10.0.0.3","weight":1,"admin":"enabled"}]},` +
 		`"backend_ids":[2,3],"next_id":4,"former":[{"id":1,"name":"b1","address":"10.0.0.1","port":0}]}`

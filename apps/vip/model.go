@@ -43,12 +43,13 @@ type VIP struct {
 
 // Backend is a backend with its id, which is unique in its VIP for ever (24 bits, from 1).
 type Backend struct {
-	ID      uint32
-	Name    string
-	Address netip.Addr
-	Port    uint16 // 0: the VIP's
-	Weight  int    // 0 to 255
-	Admin   Admin
+	ID       uint32
+	Name     string
+	Address  netip.Addr
+	Port     uint16  // 0: the VIP's
+	Weight   int     // 0 to 255
+	Capacity float64 // Mbit/s; 0: not known
+	Admin    Admin
 
 	DrainSince time.Time // when it began to drain; zero: it does not
 }

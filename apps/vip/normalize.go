@@ -66,6 +66,7 @@ func Normalize(s Spec) Spec {
 	s.Health.fill()
 	fill(&s.DrainTimeout, Duration(DefaultDrainTimeout))
 	fill(&s.Reject, RejectAnswer)
+	fill(&s.OnImbalance, Alarm)
 	if s.Backends == nil {
 		s.Backends = []BackendSpec{}
 	}

@@ -63,6 +63,7 @@ type Spec struct {
 	Health       *Health       `json:"health,omitempty"`
 	DrainTimeout Duration      `json:"drain_timeout,omitempty"`
 	Reject       Reject        `json:"reject,omitempty"`
+	OnImbalance  OnImbalance   `json:"on_imbalance,omitempty"`
 	Backends     []BackendSpec `json:"backends"`
 }
 
@@ -71,11 +72,13 @@ type Affinity struct {
 	Timeout Duration `json:"timeout"`
 }
 
-// BackendSpec is one backend of a [Spec]. Port 0 keeps the VIP's; a missing weight is 1; weight 0 drains.
+// BackendSpec is one backend of a [Spec]. Port 0 keeps the VIP's; a missing weight is 1; weight 0 drains. Capacity is what the backend can
+// take in Mbit/s; 0: not known, and loads are compared by weight.
 type BackendSpec struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-	Port    uint16 `json:"port,omitempty"`
-	Weight  *int   `json:"weight,omitempty"`
-	Admin   Admin  `json:"admin,omitempty"`
+	Name     string  `json:"name"`
+	Address  string  `json:"address"`
+	Port     uint16  `json:"port,omitempty"`
+	Weight   *int    `json:"weight,omitempty"`
+	Capacity float64 `json:"capacity,omitempty"`
+	Admin    Admin   `json:"admin,omitempty"`
 }

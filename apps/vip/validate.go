@@ -15,6 +15,7 @@ const (
 	MinIdle     = 5 * time.Second
 	MaxIdle     = 65535 * time.Second // OpenFlow's timeouts have 16 bits
 	MinDrain    = time.Second
+	MaxCapacity = 1e7 // Mbit/s
 	MinAffinity = time.Second
 	MaxAffinity = 24 * time.Hour
 	MinHandOver = time.Second
@@ -67,6 +68,8 @@ func Validate(s Spec) error {
 	if s.Reject != RejectAnswer && s.Reject != RejectDrop {
 		e.add("reject", s.Reject, "want one of answer, drop")
 	}
+	e.onImbalance(s)
+	e.capacities(s.Backends)
 	e.backends(s.Backends, address, ports)
 	if len(e) > 0 {
 		return e

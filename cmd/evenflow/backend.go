@@ -55,6 +55,7 @@ func (b *backendWriter) add() *cobra.Command {
 	var address, admin string
 	var port uint16
 	var weight int
+	var capacity float64
 	cmd := b.command("add", "Add a backend", "added", http.MethodPost, func(cmd *cobra.Command, name string) (any, error) {
 		spec := vip.BackendSpec{Name: name, Address: address, Port: port}
 		if strings.Contains(name, "=") {
@@ -73,7 +74,7 @@ func (b *backendWriter) add() *cobra.Command {
 		if spec.Weight == nil || cmd.Flags().Changed("weight") {
 			spec.Weight = &weight
 		}
-		spec.Admin = vip.Admin(admin)
+		spec.Admin, spec.Capacity = vip.Admin(admin), capacity
 		return spec, nil
 	})
 	cmd.Use = "add VIP NAME=ADDRESS[:PORT]"
@@ -82,6 +83,7 @@ func (b *backendWriter) add() *cobra.Command {
 	cmd.Flags().StringVar(&address, "address", "", "its address")
 	cmd.Flags().Uint16Var(&port, "port", 0, "its port (default: the VIP's)")
 	cmd.Flags().IntVar(&weight, "weight", vip.DefaultWeight, "share of new connections, 0 to 255")
+	cmd.Flags().Float64Var(&capacity, "capacity", 0, "what it can take in Mbit/s, by which loads are compared (default: its weight)")
 	cmd.Flags().StringVar(&admin, "admin", string(vip.Enabled), "enabled, draining or disabled")
 	return cmd
 }
@@ -90,22 +92,24 @@ func (b *backendWriter) set() *cobra.Command {
 	var address, admin string
 	var port uint16
 	var weight int
+	var capacity float64
 	cmd := b.command("set", "Change a backend; another address or port makes it another one", "changed", http.MethodPatch,
 		func(cmd *cobra.Command, _ string) (any, error) {
 			patch := map[string]any{}
-			for name, value := range map[string]any{"address": &address, "port": &port, "weight": &weight, "admin": &admin} {
+			for name, value := range map[string]any{"address": &address, "port": &port, "weight": &weight, "capacity": &capacity, "admin": &admin} {
 				if cmd.Flags().Changed(name) {
 					patch[name] = value
 				}
 			}
 			if len(patch) == 0 {
-				return nil, errors.New("nothing to change: want at least one of --weight, --admin, --address, --port")
+				return nil, errors.New("nothing to change: want at least one of --weight, --capacity, --admin, --address, --port")
 			}
 			return patch, nil
 		})
 	cmd.Flags().StringVar(&address, "address", "", "its address")
 	cmd.Flags().Uint16Var(&port, "port", 0, "its port; 0: the VIP's")
 	cmd.Flags().IntVar(&weight, "weight", 0, "share of new connections, 0 to 255")
+	cmd.Flags().Float64Var(&capacity, "capacity", 0, "what it can take in Mbit/s, by which loads are compared; 0: by its weight")
 	cmd.Flags().StringVar(&admin, "admin", "", "enabled, draining or disabled")
 	return cmd
 }

@@ -139,7 +139,7 @@ func TestUsageErrors(t *testing.T) {
 		{"vip create web --address 10.0.0.1 --port 80 --backend b1", `backend "b1": want NAME=ADDRESS[:PORT][,weight=N]`},
 		{"vip create web --address 10.0.0.1 --port 80 --backend b1=x:1", `backend "b1=x:1": want`},
 		{"vip create web --address 10.0.0.1 --port 80 --backend b1=10.0.0.2,size=1", `want NAME=ADDRESS`},
-		{"backend set web b1", "nothing to change: want at least one of --weight, --admin, --address, --port"},
+		{"backend set web b1", "nothing to change: want at least one of --weight, --capacity, --admin, --address, --port"},
 		{"apply", `required flag(s) "file" not set`},
 		{"apply -f /nonexistent", "open /nonexistent: no such file or directory"},
 	} {

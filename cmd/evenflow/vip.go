@@ -24,7 +24,7 @@ func vipCommand(t *terminal) *cobra.Command {
 func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var spec vip.Spec
 	var health healthFlags
-	var protocol, port, mode, reject string
+	var protocol, port, mode, reject, onImbalance string
 	var idle, drain, affinity time.Duration
 	var backends []string
 	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: cobra.ExactArgs(1),
@@ -42,6 +42,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.DurationVar(&affinity, "affinity", 0, "for which a client comes to the same backend (default: not at all)")
 	f.StringVar(&reject, "reject", "", "what clients are told of connections that cannot be had: answer or drop (default: answer)")
 	health.register(cmd)
+	f.StringVar(&onImbalance, "on-imbalance", "", "what follows uneven loads: alarm or reweight (default: alarm)")
 	f.StringArrayVar(&backends, "backend", nil, "NAME=ADDRESS[:PORT][,weight=N]; may repeat")
 	for _, name := range []string{"address", "port"} {
 		must(cmd.MarkFlagRequired(name))
@@ -49,6 +50,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		spec.Name, spec.Protocol, spec.Port, spec.Mode = args[0], vip.Protocol(protocol), vip.PortRange(port), vip.Mode(mode)
 		spec.IdleTimeout, spec.DrainTimeout, spec.Reject = vip.Duration(idle), vip.Duration(drain), vip.Reject(reject)
+		spec.OnImbalance = vip.OnImbalance(onImbalance)
 		if affinity != 0 {
 			spec.Affinity = &vip.Affinity{Timeout: vip.Duration(affinity)}
 		}
