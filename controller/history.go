@@ -10,7 +10,7 @@ import (
 const historyBytes = 128 << 10
 
 // history keeps the last messages sent, between one and two times historyBytes, so that an error can be matched to its
-// message without any work for those messages that meet none.
+// message without any work for those messages that meet none. What the switch has had time to answer goes.
 type history struct {
 	mu       sync.Mutex
 	new, old []byte // whole messages
@@ -28,6 +28,13 @@ func (h *history) add(msgs []byte) {
 		h.new, h.old = h.old[:0], h.new
 	}
 	h.new = append(h.new, msgs...)
+}
+
+// age forgets what was sent before it was last called.
+func (h *history) age() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.new, h.old = nil, h.new
 }
 
 // tail is the last whole messages that fit.

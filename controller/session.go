@@ -376,6 +376,7 @@ func (sw *Switch) keepAlive() {
 			sw.end(fmt.Errorf("%w: %w", ErrSilent, err))
 			return
 		}
+		sw.w.rest()
 		for _, r := range sw.requests.overdue(time.Now().Add(-cfg.RequestTimeout)) {
 			sw.c.h.Refused(sw, askText(r), timeoutError("rule statistics", cfg.RequestTimeout))
 		}

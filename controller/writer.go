@@ -11,6 +11,7 @@ import (
 const (
 	flushAt   = 64 << 10  // bytes gathered that are written though the reader has more to do
 	keepBytes = 256 << 10 // a buffer grown beyond is not kept
+	restBytes = 4 << 10   // what is needed when little happens
 )
 
 // writer gathers messages and writes them in order, as many as there are at a time.
@@ -28,7 +29,9 @@ type writer struct {
 
 	mu     sync.Mutex
 	buf    []byte
+	spare  []byte // the next buf
 	xid    uint32 // the last one used
+	most   int    // bytes written at a time since rest was called
 	held   bool   // the reader will flush
 	closed bool
 	count  sentCount
@@ -107,7 +110,6 @@ const grace = 200 * time.Millisecond
 // run writes until done is closed, then what is left if the peer takes it, and closes the connection.
 func (w *writer) run(done <-chan struct{}) {
 	defer w.conn.Close()
-	var spare []byte
 	for open := true; open; {
 		select {
 		case <-w.wake:
@@ -116,7 +118,8 @@ func (w *writer) run(done <-chan struct{}) {
 		}
 		w.mu.Lock()
 		out := w.buf
-		w.buf, w.closed = spare[:0], !open
+		w.buf, w.spare, w.closed = w.spare[:0], nil, !open
+		w.most = max(w.most, len(out))
 		w.mu.Unlock()
 		if len(out) > 0 {
 			w.sent.add(out) // before an error can answer it
@@ -126,8 +129,10 @@ func (w *writer) run(done <-chan struct{}) {
 				w.broken(err, done)
 			}
 		}
-		if spare = out; cap(out) > keepBytes {
-			spare = nil
+		if cap(out) <= keepBytes {
+			w.mu.Lock()
+			w.spare = out
+			w.mu.Unlock()
 		}
 	}
 }
@@ -140,6 +145,17 @@ func (w *writer) broken(err error, done <-chan struct{}) {
 	case <-time.After(grace):
 		w.fail(fmt.Errorf("write: %w", err))
 	}
+}
+
+// rest gives back what room has not been needed since it was last called.
+func (w *writer) rest() {
+	w.mu.Lock()
+	if w.most <= restBytes && len(w.buf) == 0 && cap(w.buf)+cap(w.spare) > 2*restBytes {
+		w.buf, w.spare = nil, nil
+	}
+	w.most = 0
+	w.mu.Unlock()
+	w.sent.age()
 }
 
 // counted returns what has been appended so far.

@@ -2,16 +2,21 @@ package openflow
 
 import "io"
 
-const firstBuffer = 16 << 10
+const (
+	firstBuffer = 16 << 10
+	shrinkAfter = 32 // messages that firstBuffer had room for
+)
 
 // Reader cuts a byte stream into messages. It is for one goroutine.
 type Reader struct {
 	src      io.Reader
 	buf      []byte
 	from, to int // unread bytes are buf[from:to]
+	small    int // messages since the last that firstBuffer has no room for
 }
 
-// NewReader reads messages from r, ahead of need, through a buffer that grows up to one message of the largest size.
+// NewReader reads messages from r, ahead of need, through a buffer that grows up to one message of the largest size and
+// shrinks again.
 func NewReader(r io.Reader) *Reader {
 	return &Reader{src: r, buf: make([]byte, firstBuffer)}
 }
@@ -32,6 +37,9 @@ func (r *Reader) Next() ([]byte, error) {
 			if n >= want {
 				msg := r.buf[r.from : r.from+want : r.from+want]
 				r.from += want
+				if r.small++; want > firstBuffer {
+					r.small = 0
+				}
 				return msg, nil
 			}
 		}
@@ -64,11 +72,16 @@ func (r *Reader) Buffered() bool {
 
 // room makes place for a message of n bytes, of which some are missing.
 func (r *Reader) room(n int) {
-	if r.from+n <= len(r.buf) {
+	unread := r.to - r.from
+	shrinks := len(r.buf) > firstBuffer && r.small >= shrinkAfter && n <= firstBuffer && unread <= firstBuffer
+	if r.from+n <= len(r.buf) && !shrinks {
 		return
 	}
 	buf := r.buf
-	if n > len(buf) {
+	switch {
+	case shrinks:
+		buf = make([]byte, firstBuffer)
+	case n > len(buf):
 		buf = make([]byte, max(2*len(buf), n))
 	}
 	r.to = copy(buf, r.buf[r.from:r.to])

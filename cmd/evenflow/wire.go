@@ -81,6 +81,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return eng.Run(ctx) })
 	g.Go(func() error { return api.Run(ctx) })
+	g.Go(func() error { keepHeapSmall(ctx); return nil })
 	return g.Wait()
 }
 

@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A ring tells what an array of all seconds tells, and has one only while there is much to tell.
+func TestRing(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const begin = 1_000_000
+	var all [20 * HistoryLen]int
+	for i := range all {
+		all[i] = -1
+	}
+	r := NewRing(-1)
+	now, before := int64(0), int64(0)
+	steadily := 0
+	for step := range 3000 {
+		now += int64(random.IntN(3))
+		v := random.IntN(3)
+		if step/700%2 == 1 {
+			v = 7
+		}
+		if random.IntN(400) == 0 {
+			now += int64(random.IntN(2 * HistoryLen)) // nobody reads for a while
+		}
+		r.Put(time.Unix(begin+before, 0), time.Unix(begin+now, 0), v)
+		from := before + 1
+		if now-before > int64(maxGap/time.Second) || from > now {
+			from = now
+		}
+		for sec := from; sec <= now; sec++ {
+			all[sec] = v
+		}
+		before = now
+		end, got := r.Last(time.Unix(begin+now, 0), HistoryLen)
+		want := slices.Clone(all[max(0, now-HistoryLen+1) : now+1])
+		for len(want) < HistoryLen {
+			want = slices.Insert(want, 0, -1)
+		}
+		if end.Unix() != begin+now || !slices.Equal(got, want) {
+			t.Fatalf("step %d, second %d: got\n%v, want\n%v", step, now, got, want)
+		}
+		if r.values == nil {
+			steadily++
+		}
+	}
+	if steadily == 0 || steadily > 2000 {
+		t.Errorf("without an array in %d of 3000 steps", steadily)
+	}
+}
