@@ -147,10 +147,10 @@ func (w *writer) broken(err error, done <-chan struct{}) {
 	}
 }
 
-// rest gives back what room has not been needed since it was last called.
+// rest gives buffers back that are much larger than what was written at a time since it was last called.
 func (w *writer) rest() {
 	w.mu.Lock()
-	if w.most <= restBytes && len(w.buf) == 0 && cap(w.buf)+cap(w.spare) > 2*restBytes {
+	if room := cap(w.buf) + cap(w.spare); len(w.buf) == 0 && room > 4*max(w.most, restBytes) {
 		w.buf, w.spare = nil, nil
 	}
 	w.most = 0

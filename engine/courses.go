@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -13,7 +13,7 @@ import (
 
 const (
 	courseInterval = time.Second * 9 / 10 // the least time between two readings
-	maxCourses     = 4096                 // backends with a course of their own: 3.6 KiB each
+	maxCourses     = 4096                 // backends with a course of their own: 3.6 KiB each, if there is something to tell
 )
 
 // courses are the rates of the last 15 minutes of what is counted for the controller and for backends.
@@ -23,20 +23,21 @@ type courses struct {
 	packetIns course
 	total     course
 	sessions  map[*controller.Switch]uint64
-	backends  map[string]*course // "vip/backend"
+	backends  map[backendKey]*course
 }
 
 // course is a counter's last value and its rates.
 type course struct {
 	value int64
 	known bool
+	seen  time.Time // of a backend: when it was last read
 	ring  *controller.Ring[float32]
 }
 
 func newCourse() course { return course{ring: controller.NewRing(float32(math.NaN()))} }
 
 func newCourses() *courses {
-	return &courses{packetIns: newCourse(), total: newCourse(), sessions: map[*controller.Switch]uint64{}, backends: map[string]*course{}}
+	return &courses{packetIns: newCourse(), total: newCourse(), sessions: map[*controller.Switch]uint64{}, backends: map[backendKey]*course{}}
 }
 
 // grow notes how much was counted since a time.
@@ -54,54 +55,76 @@ func (c *course) read(since, at time.Time, value int64) (grown int64) {
 	return grown
 }
 
-// note reads all counters, if it is time.
-func (c *courses) note(now time.Time, switches []*controller.Switch, vips []vip.Read) {
+// look is a reading of all counters under way, at most one in courseInterval.
+type look struct {
+	c           *courses
+	since, now  time.Time
+	first       bool
+	packets     uint64
+	connections int64
+}
+
+// begin begins a reading with what switches have counted; nil: it is too soon. VIPs and the end must follow.
+func (c *courses) begin(now time.Time, switches []*controller.Switch) *look {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	since := c.at
-	if now.Sub(since) < courseInterval && !now.Before(since) {
-		return
+	l := &look{c: c, since: c.at, now: now}
+	if now.Sub(l.since) < courseInterval && !now.Before(l.since) {
+		return nil
 	}
 	c.at = now
-	first := since.IsZero() || now.Before(since)
-	if first {
-		since = now // nothing is known of what was before
+	if l.first = l.since.IsZero() || now.Before(l.since); l.first {
+		l.since = now // nothing is known of what was before
 	}
 	sessions := make(map[*controller.Switch]uint64, len(switches))
-	var packets uint64
 	for _, sw := range switches {
 		n := sw.Counters().PacketIns
 		if old := c.sessions[sw]; n >= old {
-			packets += n - old // a session that is new counts from 0
+			l.packets += n - old // a session that is new counts from 0
 		}
 		sessions[sw] = n
 	}
 	c.sessions = sessions
-	var connections int64
-	there := make(map[string]*course, len(c.backends))
-	for i := range vips {
-		for _, b := range vips[i].Status.Backends {
-			name := vips[i].Name + "/" + b.Name
-			own := c.backends[name]
-			if own == nil && len(there) < maxCourses {
-				k := newCourse()
-				own = &k
-			}
-			if own == nil {
-				continue
-			}
-			there[name] = own
-			if first {
-				own.value, own.known = b.NewConnections, true
-				continue
-			}
-			connections += own.read(since, now, b.NewConnections)
-		}
+	return l
+}
+
+// note adds what a VIP's backends have counted.
+func (l *look) note(x *apps.VIP, counts []vip.BackendStatus) {
+	if l == nil {
+		return
 	}
-	c.backends = there
-	if !first {
-		c.packetIns.grow(since, now, int64(packets))
-		c.total.grow(since, now, connections)
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	for i := range x.Backends {
+		key := backendKey{x.ID, x.Backends[i].ID}
+		own, known := l.c.backends[key]
+		if !known && len(l.c.backends) >= maxCourses {
+			continue
+		} else if !known {
+			k := newCourse()
+			own = &k
+			l.c.backends[key] = own
+		}
+		own.seen = l.now
+		if l.first {
+			own.value, own.known = counts[i].NewConnections, true
+			continue
+		}
+		l.connections += own.read(l.since, l.now, counts[i].NewConnections)
+	}
+}
+
+// end ends the reading: the courses of backends that were not in it go.
+func (l *look) end() {
+	if l == nil {
+		return
+	}
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	maps.DeleteFunc(l.c.backends, func(_ backendKey, k *course) bool { return k.seen != l.now })
+	if !l.first {
+		l.c.packetIns.grow(l.since, l.now, int64(l.packets))
+		l.c.total.grow(l.since, l.now, l.connections)
 	}
 }
 
@@ -126,7 +149,7 @@ func (e *Engine) VIPHistory(name string, seconds int) (apps.VIPHistory, error) {
 	h := apps.VIPHistory{End: now.Truncate(time.Second).UTC(), Backends: make([]apps.BackendHistory, 0, len(x.Backends))}
 	none := newCourse()
 	for i := range x.Backends {
-		c := e.courses.backends[fmt.Sprintf("%s/%s", name, x.Backends[i].Name)]
+		c := e.courses.backends[backendKey{x.ID, x.Backends[i].ID}]
 		if c == nil {
 			c = &none
 		}

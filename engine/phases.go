@@ -16,7 +16,7 @@ const (
 // phases are what has been told of VIPs and backends.
 type phases struct {
 	vips    map[string]phase
-	drained map[string]bool // "vip/backend": whether it has
+	drained map[backendKey]bool // whether it has
 }
 
 type phase struct {
@@ -26,7 +26,7 @@ type phase struct {
 
 // watchPhases tells of VIPs that change between up, degraded and down, and of backends that have drained, until ctx ends.
 func (e *Engine) watchPhases(ctx context.Context) error {
-	p := phases{vips: map[string]phase{}, drained: map[string]bool{}}
+	p := phases{vips: map[string]phase{}, drained: map[backendKey]bool{}}
 	for {
 		e.status.mu.Lock()
 		changed := e.status.changed
@@ -47,25 +47,27 @@ func (e *Engine) watchPhases(ctx context.Context) error {
 }
 
 func (e *Engine) tellPhases(p *phases) {
-	now, all := e.cfg.Now(), e.VIPs()
-	e.courses.note(now, e.ctl.Switches(), all)
+	now, all := e.cfg.Now(), e.view.Load().VIPs
+	counts := e.courses.begin(now, e.ctl.Switches())
 	there := make(map[string]phase, len(all))
-	drained := make(map[string]bool)
-	for i := range all {
-		r := &all[i]
+	drained := make(map[backendKey]bool)
+	for _, x := range all {
+		r := e.readVIP(x) // one at a time: with many VIPs and switches all reads together are large
+		counts.note(x, r.Status.Backends)
 		next := p.vips[r.Name].next(now, r.Status.Phase)
 		there[r.Name] = next
 		if old, known := p.vips[r.Name]; next.told != old.told && (known || next.told != vip.PhaseUp) {
 			e.tell("vip", r.Name, withReason(string(next.told), r.Status.Reason))
 		}
-		for _, b := range r.Status.Backends {
-			name := r.Name + "/" + b.Name
-			drained[name] = b.State == vip.StateDrained
-			if before, known := p.drained[name]; drained[name] && known && !before {
-				e.tell("backend", name, withReason(string(b.State), b.Reason))
+		for i, b := range r.Status.Backends {
+			key := backendKey{x.ID, x.Backends[i].ID}
+			drained[key] = b.State == vip.StateDrained
+			if before, known := p.drained[key]; drained[key] && known && !before {
+				e.tell("backend", r.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}
 	}
+	counts.end()
 	p.vips, p.drained = there, drained
 }
 
