@@ -56,7 +56,11 @@ func (sw *Switch) transact(j job) error {
 			}
 		}
 	}
+	if j.all && d.held.size() < bigState && wanted(states) >= bigState {
+		sw.endTurn = sw.c.turns.take(sw.done)
+	}
 	refusals, err := sw.settle(states, j.all, nil)
+	sw.endTurn()
 	if err != nil {
 		return err
 	}
@@ -75,6 +79,14 @@ func (sw *Switch) transact(j job) error {
 		sw.c.h.Applied(sw.info.DPID, s.Owner, s.Version, err)
 	}
 	return nil
+}
+
+// wanted is how many objects are wanted.
+func wanted(states []OwnerState) (n int) {
+	for _, s := range states {
+		n += s.State.size()
+	}
+	return n
 }
 
 func (sw *Switch) tell(err error) {

@@ -9,7 +9,9 @@ const auditLines = 10
 // it. Owners who were refused something keep what they had.
 func (sw *Switch) audit() error {
 	d := &sw.desired
+	end := sw.c.turns.take(sw.done)
 	lost, err := sw.reread()
+	end()
 	if err != nil {
 		if refused(err) {
 			sw.log().WithError(err).Error("audit failed")

@@ -23,6 +23,7 @@ type Controller struct {
 	endings   endings
 
 	identities *identities
+	turns      turns
 
 	mu       sync.Mutex
 	switches map[flows.DPID]*Switch // claimed, from the features reply to the end
@@ -33,8 +34,8 @@ type Controller struct {
 func New(cfg Config, h Handler) *Controller {
 	cfg = cfg.withDefaults()
 	return &Controller{cfg: &cfg, h: h, listening: make(chan struct{}), gate: gate{max: cfg.MaxWaiting}, chatter: chatter{log: cfg.Log},
-		identities: newIdentities(),
-		switches:   map[flows.DPID]*Switch{}}
+		identities: newIdentities(), turns: newTurns(),
+		switches: map[flows.DPID]*Switch{}}
 }
 
 // Serve runs one session over conn, which it closes, and returns why it ended: an error wrapping context.Canceled after

@@ -89,6 +89,7 @@ func (sw *Switch) identify() error {
 func (sw *Switch) survey() (conns []flows.InstalledRule, err error) {
 	b, configXID := sw.w.take()
 	sw.w.put(openflow.AppendSetConfig(b, sw.info.Version, configXID, 0, openflow.NoBuffer))
+	sw.endTurn = sw.c.turns.take(sw.done)
 	desc, ports, s := readDesc(sw), readPorts(sw), readState(sw, everything)
 	nicira := sw.probe("Nicira extensions", openflow.TypeExperimenter, openflow.AppendNiciraProbe)
 	bundles := sw.probeBundles()
@@ -115,6 +116,9 @@ func (sw *Switch) survey() (conns []flows.InstalledRule, err error) {
 	state, err := s.wait(sw.pump)
 	if err != nil {
 		return nil, err
+	}
+	if len(state.rules) < bigState {
+		sw.endTurn()
 	}
 	// What a switch does not know it refuses or ignores; the barrier's reply ends the waiting.
 	if err := sw.pump(barrier, barrierXID); err != nil {

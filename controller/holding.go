@@ -84,6 +84,9 @@ func (h *holding) count(s *State, sign int) {
 	}
 }
 
+// size is how many objects are kept one by one.
+func (h *holding) size() int { return len(h.parts) }
+
 // get is what the switch holds under an identity: none, if nothing.
 func (h *holding) get(k key) heldObject {
 	o, ok := h.parts[k]

@@ -56,6 +56,7 @@ func (sw *Switch) serve(ctx context.Context) error {
 	}
 	sw.end(err)
 	rest.Wait()
+	sw.endTurn()
 	sw.desired.release()
 	sw.received.publish()
 	err = sw.reason()

@@ -40,6 +40,7 @@ type Switch struct {
 	requests requests
 	queue    queue
 	desired  desired // the applying goroutine's own
+	endTurn  func()  // of one taken by the handshake until all that was found is compared; the applying goroutine's own too
 
 	ready atomic.Bool   // Connected has been or is being called
 	done  chan struct{} // closed when the session is to end
@@ -65,7 +66,7 @@ type Info struct {
 }
 
 func newSwitch(c *Controller, conn net.Conn) *Switch {
-	sw := &Switch{c: c, conn: conn, in: openflow.NewReader(conn), done: make(chan struct{}), gone: make(chan struct{})}
+	sw := &Switch{c: c, conn: conn, in: openflow.NewReader(conn), endTurn: func() {}, done: make(chan struct{}), gone: make(chan struct{})}
 	sw.w = writer{conn: conn, max: c.cfg.WriteMax, fail: sw.end, wake: make(chan struct{}, 1)}
 	sw.queue.wake = make(chan struct{}, 1)
 	sw.info.Remote, sw.info.Since = remote(conn), time.Now()
