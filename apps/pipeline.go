@@ -24,12 +24,24 @@ const (
 	TableSelect    = 40 // mode nat: the connection's forward rule
 	TableGroup     = 41 // mode group: a tracked packet to its backend, or a new one to the VIP's group
 	TableCommit    = 42 // mode group: the choice in RegEndpoint is committed to conntrack
+	TableDcode     = 44 // mode othello: the sender's MAC kept, the connection hashed to RegDcode
+	TableOwner     = 45 // its Dcode's owner
+	TableConsult   = 46 // does a displaced connection have that Dcode?
+	TablePinned    = 47 // pins with rules of their own
+	TableCells     = 48 // the connection hashed to its cells: a row and a place in the row of each array
+	TableRowA      = 49 // a row of the first array, 30 cells
+	TableCellA     = 50 // one of them
+	TableRowB      = 51
+	TableCellB     = 52
+	TableXor       = 53 // and 54, 55: exclusive or of both cells, four bits each
+	TablePinValue  = 56 // a pin value's backend
+	TableDeliver   = 58 // the chosen endpoint's MAC, the sender's back in its place
 	TableForward   = 60 // eth_dst to an output port
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
 	TableUnNAT     = 71 // mode group: an answer that conntrack has given the VIP's address
 	TableArrival   = 72 // mode deferred, tables 72 to 79 at the backends' edges: what conntrack says of a packet to a VIP
 	TableDoubt     = 73 // a known connection, but perhaps not this one: others are asked before it counts
-	TableDeliver   = 74 // to the endpoint that conntrack names
+	TableChosen    = 74 // to the endpoint that conntrack names
 	TableAccept    = 75 // a new connection is committed, here
 	TableAsk       = 76 // the walk over generations: who knows the connection?
 	TablePick      = 77 // what a bucket does, by RegPurpose
@@ -79,6 +91,15 @@ const (
 
 // MaxEdgeBits is how many edges have a bit in RegEdges and in the marker. Those beyond are asked again, which is only slower.
 const MaxEdgeBits = 16
+
+// Registers of mode othello, before TableForward. The VIP's id is in metadata, below the MAC of the sender, whose place in the
+// packet is needed for hashing.
+const (
+	RegDcode = flows.Reg0 // Dcode, 12 bits; places in rows A and B, 5 bits each; from bit 24 on the generation, mod 256
+	RegRows  = flows.Reg1 // rows A and B, 16 bits each
+	RegOwner = flows.Reg2 // the endpoint
+	RegCells = flows.Reg3 // cells A and, from bit 16 on, B
+)
 
 // Groups of VIPs: the kind in the upper 8 bits. Of kind 1 and 3 the lower 16 are the VIP's id, of kind 2 the lower 24 are
 // id and generation.
@@ -190,6 +211,7 @@ const (
 	ClassNAT      Class = 3
 	ClassGroup    Class = 4
 	ClassDeferred Class = 5
+	ClassOthello  Class = 6
 	ClassHealth   Class = 8
 )
 
