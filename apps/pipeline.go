@@ -153,6 +153,11 @@ var (
 // those of any service that a VIP is likely to have.
 var ProbePorts = vip.PortMask{Port: 0x140, Mask: 0xffc0}
 
+// Marker reports whether a MAC is one of the markers.
+func Marker(m flows.MAC) bool {
+	return m == MarkerBounce || m[0] == MarkerAsked[0] && m[1] == MarkerAsked[1] && m[2] == MarkerAsked[2]
+}
+
 // Meters. Each class of packets that are punted to the controller has one, so that no class starves another; and each edge port
 // has one for what is copied, so that the hosts behind one do not starve those behind another.
 const (

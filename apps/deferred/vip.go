@@ -8,7 +8,8 @@ import (
 
 // Priorities of a VIP's rules.
 const (
-	prioVIP = 100 // table 30
+	prioRefused = 105 // table 30
+	prioVIP     = 100
 
 	prioToVIP = 110 // table 70
 
@@ -29,21 +30,40 @@ const (
 // replicas is how far apart the bucket ids of backends are: each can have so many buckets.
 const replicas = 256
 
-// gateway is where packets to a VIP enter: to the current generation's group, which is on every switch. While it has no backend
-// new connections are refused, by a rule: a group without buckets would let clients hang.
+// gateway is where packets to a VIP enter: to the current generation's group, which is on every switch. While that has no backend
+// new connections are refused, by a rule: a group without buckets would let clients hang. What may be of an old one goes where
+// the last generation that had some sends it.
 func (b *builder) gateway(x *apps.VIP) {
 	meter := apps.MeterVIPReject + uint32(x.ID)
-	enter := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	refuse := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	enter, first := refuse, refuse
 	b.state.Meters = append(b.state.Meters, flows.Meter{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject})
-	if i := x.Generations.Current(); i >= 0 {
-		if g := b.group(x, &x.Generations.Kept[i]); len(g.Buckets) > 0 {
-			b.state.Groups = append(b.state.Groups, g)
-			enter = []flows.Action{flows.ToGroup{ID: g.ID}}
+	if i, g := b.choice(x); i >= 0 {
+		b.state.Groups = append(b.state.Groups, g)
+		enter = []flows.Action{flows.ToGroup{ID: g.ID}}
+		if i == x.Generations.Current() {
+			first = enter
 		}
 	}
 	for _, p := range x.Ports.Masks() {
 		b.rule(apps.TableVIP, prioVIP, x.ID, apps.ToVIP(x, p), enter...)
+		if x.Spec.Protocol == vip.TCP && !flows.EqualActions(first, enter) {
+			b.rule(apps.TableVIP, prioRefused, x.ID, apps.ToVIP(x, p).NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK), first...)
+		}
 	}
+}
+
+// choice is the group that a VIP's packets go to, and the index of its generation: the current one, or the last that has backends; -1:
+// there is none.
+func (b *builder) choice(x *apps.VIP) (int, flows.Group) {
+	if i := x.Generations.Current(); i >= 0 {
+		for ; i < len(x.Generations.Kept); i++ {
+			if g := b.group(x, &x.Generations.Kept[i]); len(g.Buckets) > 0 {
+				return i, g
+			}
+		}
+	}
+	return -1, flows.Group{}
 }
 
 // group chooses among the members of a generation that are served. A group of several backends with one MAC serves the oldest.
@@ -107,8 +127,9 @@ func (b *builder) accepts(x *apps.VIP) flows.Match {
 func (b *builder) walk(x *apps.VIP) {
 	g := x.Generations
 	current := g.Current()
+	enters, own := b.choice(x)
 	for i := range g.Kept {
-		if i != current && (i == 0 || g.Asked(i) == i) { // the current one is among the gateway's rules
+		if i != enters && (i == 0 || g.Asked(i) == i) { // the current one is among the gateway's rules
 			if k := b.group(x, &g.Kept[i]); len(k.Buckets) > 0 {
 				b.state.Groups = append(b.state.Groups, k)
 			}
@@ -126,11 +147,10 @@ func (b *builder) walk(x *apps.VIP) {
 	if current < 0 {
 		return
 	}
-	own := b.group(x, &g.Kept[current])
-	if len(own.Buckets) == 0 {
-		return
-	}
 	choose := []flows.Action{flows.SetNum(apps.RegPurpose, apps.PurposeOwn), flows.ToGroup{ID: own.ID}}
+	if enters != current {
+		choose = []flows.Action{flows.ToMeter{ID: apps.MeterVIPReject + uint32(x.ID)}, flows.Controller()}
+	}
 	b.rule(apps.TableAsk, prioEnd, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)).MAC(flows.EthDst, flows.MAC{}), choose...)
 	b.rule(apps.TableAccept, prioElse, x.ID, b.accepts(x), choose...)
 }

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// deferredPool is a client on s1 and four backends, one on s1, two on s2 and one on s3, with a TCP and a UDP service.
+type deferredPool struct{ *groupPool }
+
+func newDeferredPool(t *testing.T, set func(*vip.Spec)) *deferredPool {
+	w := line(t, 3, "OpenFlow15")
+	p := &deferredPool{&groupPool{network: w, client: w.host("c1", 11, 1, 1)}}
+	p.backends = []*lab.Host{w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1), w.host("b3", 3, 2, 2), w.host("b4", 4, 3, 1)}
+	serve(8080, p.backends...)
+	w.start()
+	for _, name := range []string{"tcp", "udp"} {
+		spec := vip.Spec{Name: name, Address: address, Protocol: vip.Protocol(name), Port: "80", Mode: vip.ModeDeferred}
+		if set != nil {
+			set(&spec)
+		}
+		w.service(spec, 8080, p.backends...)
+	}
+	return p
+}
+
+// patch changes a backend of both services, and waits until that is in effect.
+func (p *deferredPool) patch(name string, how map[string]any) {
+	p.t.Helper()
+	for _, service := range []string{"tcp", "udp"} {
+		p.change(http.MethodPatch, service+"/backends/"+name, how)
+	}
+}
+
+// Backends are drained, weighed anew, disabled, removed and lost: connections stay where they are unless their backend has gone, which
+// their clients are told.
+func TestDeferredBackends(t *testing.T) {
+	p := newDeferredPool(t, nil)
+	tcp, udp := p.open("tcp", 4), p.open("udp", 4)
+	p.patch("b1", map[string]any{"weight": 5})
+	p.stay("one weighed anew", tcp, "")
+	p.stay("one weighed anew", udp, "")
+	p.patch("b2", map[string]any{"admin": "draining"})
+	for name := range p.open("tcp", 3) {
+		if name == "b2" {
+			t.Errorf("a new connection is at %s", name)
+		}
+	}
+	p.stay("one drained", tcp, "")
+	p.stay("one drained", udp, "")
+	p.patch("b2", map[string]any{"admin": "enabled"})
+	more := p.open("tcp", 4)
+	p.stay("one is back", tcp, "")
+	p.stay("one is back", udp, "")
+
+	generations := func() int {
+		r, err := p.vip("tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Status.HandOver.Generations
+	}
+	before := generations()
+	p.patch("b3", map[string]any{"admin": "disabled"})
+	p.reset("disabled", tcp["b3"])
+	p.rebalanced("disabled", udp["b3"], "b3")
+	for _, name := range []string{"tcp", "udp"} {
+		p.change(http.MethodDelete, name+"/backends/b2", nil)
+	}
+	p.reset("removed", tcp["b2"])
+	p.reset("removed", more["b2"])
+	p.rebalanced("removed", udp["b2"], "b2")
+	p.cables["b4"].Cut()
+	p.awaitState("tcp", "b4", vip.StateDown)
+	p.reset("lost", tcp["b4"])
+	p.rebalanced("lost", udp["b4"], "b4")
+	p.stay("others gone", map[string][]*conn{"b1": tcp["b1"]}, "")
+	p.stay("others gone", map[string][]*conn{"b1": more["b1"]}, "")
+	p.stay("others gone", map[string][]*conn{"b1": udp["b1"]}, "")
+	if after := generations(); after != before {
+		t.Errorf("%d generations before backends went for good, %d after", before, after)
+	}
+	p.cables["b4"].Restore()
+	p.awaitState("tcp", "b4", vip.StateUp)
+	p.Eventually(patience, func() error {
+		if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Step != vip.StepSteady || r.Status.Phase != vip.PhaseUp {
+			return fmt.Errorf("%+v, %v", r.Status, err)
+		}
+		return nil
+	})
+	p.open("tcp", 2)
+	p.stay("one lost and found", map[string][]*conn{"b1": tcp["b1"]}, "")
+	p.noneDropped()
+}
+
+// While no backend takes connections new ones are refused; those of a draining one live on.
+func TestDeferredRefuses(t *testing.T) {
+	p := newDeferredPool(t, nil)
+	tcp := p.open("tcp", 4)
+	for _, b := range p.backends {
+		p.change(http.MethodPatch, "tcp/backends/"+b.Name(), map[string]any{"admin": "draining"})
+		p.change(http.MethodPatch, "udp/backends/"+b.Name(), map[string]any{"admin": "disabled"})
+	}
+	_, err := dial(p.ctx, p.client, "tcp", "", address+":80")
+	p.refused("all draining", err)
+	if _, _, err := p.dial(p.client, "udp", "", address+":80").ask("anybody"); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("all disabled: %v", err)
+	}
+	p.stay("all draining", tcp, "")
+	_, err = dial(p.ctx, p.client, "tcp", "", address+":81")
+	p.refused("a closed port", err)
+	p.change(http.MethodPatch, "tcp/backends/b2", map[string]any{"admin": "enabled"})
+	p.Eventually(patience, func() error { // the switch's cache may refuse for a moment
+		c, err := dial(p.ctx, p.client, "tcp", "", address+":80")
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	})
+	p.open("tcp", 1)
+	p.stay("one enabled again", tcp, "")
+	p.change(http.MethodDelete, "tcp", nil)
+	_, err = dial(p.ctx, p.client, "tcp", "", address+":80")
+	p.refused("deleted", err)
+}
+
+// A controller that is killed takes nothing with it, and the next one changes nothing.
+func TestDeferredControllerKilled(t *testing.T) {
+	p := newDeferredPool(t, nil)
+	tcp := p.open("tcp", 4)
+	p.patch("b1", map[string]any{"admin": "draining"})
+	quiet(p.network)
+	var before []dump
+	for _, s := range p.switches {
+		before = append(before, dumpOf(t, s))
+	}
+	p.ctl.kill()
+	p.stay("without a controller", tcp, "")
+	p.open("tcp", 3)
+	p.ctl.start()
+	p.awaitReady()
+	p.stay("with the next one", tcp, "")
+	all, err := p.api.switches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range all {
+		if s.Modifications != 0 || s.FlowMods != 0 {
+			t.Errorf("%d modifications of switch %s and %d flow-mods", s.Modifications, s.DPID, s.FlowMods)
+		}
+		dumpOf(t, p.sw(i+1)).sameAs(t, p.sw(i+1).Name(), before[i])
+	}
+	p.open("tcp", 3)
+}
+
+// New connections are counted, by backend.
+func TestDeferredCounts(t *testing.T) {
+	p := newDeferredPool(t, nil)
+	want := map[string]int64{}
+	for range 40 {
+		want[p.who(p.dial(p.client, "tcp", "", address+":80"))]++
+	}
+	p.Eventually(patience, func() error {
+		r, err := p.vip("tcp")
+		if err != nil {
+			return err
+		}
+		for _, b := range r.Status.Backends {
+			if b.NewConnections != want[b.Name] {
+				return fmt.Errorf("%s has had %d connections, want %d", b.Name, b.NewConnections, want[b.Name])
+			}
+		}
+		return nil
+	})
+}
+
+// When as many generations are kept as may be, a change waits until the oldest has no connections; the status says so.
+func TestDeferredChangeWaits(t *testing.T) {
+	p := newDeferredPool(t, func(s *vip.Spec) { s.HandOver, s.HandOverIdle = 2, vip.Duration(4*time.Second) })
+	tcp := p.open("tcp", 4)
+	held := tcp["b1"][0]
+	p.patch("b2", map[string]any{"admin": "draining"})
+	if err := p.call(http.MethodPatch, "/api/v1/vips/tcp/backends/b3", map[string]any{"admin": "draining"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.Eventually(patience, func() error {
+		p.who(held)
+		r, err := p.vip("tcp")
+		if err == nil && (!strings.Contains(r.Status.HandOver.Waiting, "2 generations are kept") || !strings.Contains(r.Status.Reason, "waits")) {
+			err = fmt.Errorf("%+v", r.Status)
+		}
+		return err
+	})
+	for range 8 { // longer than a silent generation would be kept
+		time.Sleep(time.Second)
+		p.who(held)
+	}
+	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Waiting == "" {
+		t.Errorf("a generation with a live connection is gone: %+v, %v", r.Status.HandOver, err)
+	}
+	// Now nothing is sent, and the change goes on by itself.
+	p.Eventually(patience, func() error {
+		r, err := p.vip("tcp")
+		if err == nil && (r.Status.HandOver.Waiting != "" || r.Status.HandOver.Step != vip.StepSteady) {
+			err = fmt.Errorf("%+v", r.Status.HandOver)
+		}
+		return err
+	})
+	for name := range p.open("tcp", 2) {
+		if name == "b2" || name == "b3" {
+			t.Errorf("a new connection is at %s", name)
+		}
+	}
+}
