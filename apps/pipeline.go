@@ -35,13 +35,13 @@ const (
 	TableCellB     = 52
 	TableXor       = 53 // and 54, 55: exclusive or of both cells, four bits each
 	TablePinValue  = 56 // a pin value's backend
-	TableDeliver   = 58 // the chosen endpoint's MAC, the sender's back in its place
+	TableChosen    = 58 // the chosen endpoint's MAC, the sender's back in its place
 	TableForward   = 60 // eth_dst to an output port
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
 	TableUnNAT     = 71 // mode group: an answer that conntrack has given the VIP's address
 	TableArrival   = 72 // mode deferred, tables 72 to 79 at the backends' edges: what conntrack says of a packet to a VIP
 	TableDoubt     = 73 // a known connection, but perhaps not this one: others are asked before it counts
-	TableChosen    = 74 // to the endpoint that conntrack names
+	TableDeliver   = 74 // to the endpoint that conntrack names
 	TableAccept    = 75 // a new connection is committed, here
 	TableAsk       = 76 // the walk over generations: who knows the connection?
 	TablePick      = 77 // what a bucket does, by RegPurpose
