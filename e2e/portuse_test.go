@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"syscall"
@@ -252,6 +253,53 @@ func TestFlowTableFull(t *testing.T) {
 			})
 			p.stay("room again", tcp, "")
 			p.open("udp", 3)
+		})
+	}
+}
+
+// A port whose last connection was at a backend that drains connects to another one, however that connection has ended.
+func TestPortUsedAgainWhileDraining(t *testing.T) {
+	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := line(t, 2, "")
+			client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
+			servers := greet(8080, b1, b2)
+			w.start()
+			w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, b1)
+			type used struct {
+				how    string
+				port   int
+				conn   *conn
+				server net.Conn
+				end    func(c *conn, server net.Conn)
+			}
+			var all []used
+			for how, end := range map[string]func(c *conn, server net.Conn){
+				"the client vanished":    func(c *conn, _ net.Conn) { vanish(t, c.Conn) },
+				"the backend has forgot": func(c *conn, server net.Conn) { vanish(t, c.Conn); vanish(t, server) },
+				"reset by the client":    func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
+				"closed by the backend": func(c *conn, server net.Conn) {
+					_ = server.Close()
+					_, _ = c.in.ReadString('\n')
+					_ = c.Close()
+				},
+			} {
+				for i := range 3 {
+					port := 20000 + 1000*len(all) + 50*i
+					c := w.connect(client, port)
+					all = append(all, used{how, port, c, servers.of(c), end})
+				}
+			}
+			w.change(http.MethodPatch, "web", map[string]any{"backends": []vip.BackendSpec{
+				{Name: "b1", Address: b1.IP(), Port: 8080, Admin: vip.Draining}, {Name: "b2", Address: b2.IP(), Port: 8080}}})
+			w.awaitState("web", "b2", vip.StateUp)
+			for _, u := range all {
+				u.end(u.conn, u.server)
+				c := w.connect(client, u.port)
+				if name := servers.of(c); name == nil || !strings.HasPrefix(name.LocalAddr().String(), b2.IP()) {
+					t.Errorf("%s: port %d is at %v, and b1 drains", u.how, u.port, name)
+				}
+			}
 		})
 	}
 }

@@ -20,7 +20,8 @@ const (
 	prioHairback = 100 // table 20, below the exact rules of mode nat
 	prioStep     = 100 // tables 21, 22
 
-	prioSelf      = 130 // table 41
+	prioBegins    = 140 // table 41
+	prioSelf      = 130
 	prioEndpoint  = 120
 	prioUntracked = 110
 	prioNew       = 100
@@ -99,6 +100,12 @@ func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 	b.rule(apps.TableGroup, prioSelf, x.ID, from(y.Address).Num(flows.CTMark, uint64(y.Endpoint)),
 		mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
 		flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	if y.State == vip.StateDraining && x.Spec.Protocol == vip.TCP {
+		// A port used again whose last connection conntrack takes for alive: it is made to forget that.
+		begins := familyOf(x.Address).ip().Num(flows.IPProto, apps.ProtoTCP).Num(flows.CTMark, uint64(y.Endpoint))
+		b.rule(apps.TableGroup, prioBegins, x.ID, begins.NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
+			flows.ToMeter{ID: apps.MeterVIPReject + uint32(x.ID)}, flows.Controller())
+	}
 }
 
 // commit is what follows the group's choice. It stays while the backend is the VIP's, for its counter: a packet is a connection.

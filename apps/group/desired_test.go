@@ -42,6 +42,9 @@ const to1 = cookie + "table=41, priority=120,ct_mark=0x3e9 actions=set_field:02:
 const commit1 = cookie + "table=42, priority=100,ip,reg0=0x3e9 " +
 	"actions=ct(commit,table=41,zone=60001,nat(dst=10.9.0.1:8080),exec(set_field:0x3e9->ct_mark))\n"
 
+// begins1 is what is done with a client that begins anew on a port whose connection is at backend 1, which drains.
+const begins1 = cookie + "table=41, priority=140,ct_mark=0x3e9,tcp,tcp_flags=+syn-ack actions=meter:1001,CONTROLLER:65535\n"
+
 func TestDesired(t *testing.T) {
 	const group = "group_id=16777217,type=select,selection_method=hash,fields(ip_src,ip_dst,nw_proto,tcp_src,tcp_dst,udp_src,udp_dst)"
 	const bucket1 = ",bucket=bucket_id:256,actions=set_field:0x3e9->reg0,resubmit(,42)"
@@ -56,7 +59,7 @@ func TestDesired(t *testing.T) {
 			strings.Replace(bucket1, "256", "257", 1) + "\n" + enterText + newMatch + "group:16777217\n" + to1 + commit1},
 		{"without bucket ids", viewOf(false, backend(1, 1, vip.StateUp)), meterText + "group_id=16777217,type=select" + bucket1 + "\n" +
 			enterText + newMatch + "group:16777217\n" + to1 + commit1},
-		{"draining: old connections alone", viewOf(true, backend(1, 1, vip.StateDraining)), meterText + enterText + newMatch + reject + to1 + commit1},
+		{"draining: old connections alone", viewOf(true, backend(1, 1, vip.StateDraining)), meterText + enterText + newMatch + reject + to1 + commit1 + begins1},
 		{"disabled: none", viewOf(true, backend(1, 1, vip.StateDisabled)), meterText + strings.Replace(enterText, "ct(table=41,zone=60001,nat)\n", reject, 1) +
 			newMatch + reject + commit1},
 		{"down", viewOf(true, backend(1, 1, vip.StateDown)), meterText + strings.Replace(enterText, "ct(table=41,zone=60001,nat)\n", reject, 1) +

@@ -3,6 +3,7 @@ package nat
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -138,5 +139,29 @@ func TestAffinityAfterARestart(t *testing.T) {
 	r.now = r.now.Add(2 * time.Second) // 60 s since the first
 	if got := r.from("10.0.0.9", 300); got == 3 {
 		t.Error("after the time: still there")
+	}
+}
+
+// Connections of a client that begin at the same time, at several switches, are at one backend.
+func TestAffinityAtTheSameTime(t *testing.T) {
+	r := newRig(t, newVIP(8, bound(time.Minute)))
+	for round := range 20 {
+		var got [16]int
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() {
+				p := syn(fmt.Sprintf("10.0.2.%d:%d", round+1, 1000+i))
+				p.at.DPID, p.at.No = []flows.DPID{edge, second}[i%2], 9
+				out := new(recorder)
+				r.app.PacketIn(r.view, p.punted(r.view.VIPs), out)
+				got[i] = chosen(out.take())
+			})
+		}
+		wg.Wait()
+		for _, b := range got {
+			if b == 0 || b != got[0] {
+				t.Fatalf("round %d: %v", round, got)
+			}
+		}
 	}
 }

@@ -137,11 +137,12 @@ type Counters struct {
 	Clash       uint64 // refused: at every backend the client's address and port are in use by another connection
 	Astray      uint64 // dropped: from a backend's address at another place than the backend's
 	Fragments   uint64 // dropped: without ports no connection can be told
+	Anew        uint64 // dropped once: from a port that has a connection to a backend that takes no more
 	Unbound     uint64 // new ones of clients without affinity, for want of room
 }
 
 type counters struct {
-	connections, known, closed, noBackend, unknown, full, clash, astray, fragments, unbound atomic.Uint64
+	connections, known, closed, noBackend, unknown, full, clash, astray, fragments, unbound, anew atomic.Uint64
 }
 
 // Counters are the counts so far.
@@ -150,6 +151,6 @@ func (a *App) Counters() Counters {
 	return Counters{
 		Connections: c.connections.Load(), Known: c.known.Load(), Closed: c.closed.Load(), NoBackend: c.noBackend.Load(),
 		Unknown: c.unknown.Load(), Full: c.full.Load(), Clash: c.clash.Load(), Astray: c.astray.Load(), Fragments: c.fragments.Load(),
-		Unbound: c.unbound.Load(),
+		Unbound: c.unbound.Load(), Anew: c.anew.Load(),
 	}
 }

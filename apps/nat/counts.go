@@ -14,7 +14,7 @@ func (a *App) Counts() []apps.Count {
 	}{
 		{"closed port", c.Closed}, {"no backend", c.NoBackend}, {"unknown connection", c.Unknown}, {"table full", c.Full},
 		{"client port in use", c.Clash}, {"backend's address elsewhere", c.Astray}, {"fragment", c.Fragments},
-		{"no room for affinity", c.Unbound},
+		{"no room for affinity", c.Unbound}, {"begins anew", c.Anew},
 	} {
 		out = append(out, apps.Count{Part: a.Name(), Reason: x.reason, N: x.n})
 	}

@@ -76,10 +76,13 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 		if t = p.target(e.backend); t == nil {
 			return true
 		}
-		if syn && e.begun && f.Seq != e.isn && !t.takes { // its client has begun anew, and the backend takes no more
+		if syn && e.begun && f.Seq != e.isn && !t.takes {
+			// Its client has begun anew, and the backend takes no more. For some milliseconds the switch's cache may still lead to
+			// that; when the SYN comes again it will not.
 			s.retire(p, t, k, e, in.At.DPID, x, out)
 			s.end(sh, p, t, k)
-			known = false
+			a.counters.anew.Add(1)
+			return true
 		}
 	}
 	switch {
