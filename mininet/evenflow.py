@@ -140,6 +140,10 @@ class Switch(BaseSwitch):
         """Run `ovs-ofctl COMMAND BRIDGE ARGS` in OpenFlow 1.5."""
         return self.tool("ovs-ofctl", "-O", "OpenFlow15", command, "unix:%s/%s.mgmt" % (self.dir, self.name), *args)
 
+    def appctl(self, *args):
+        """Run `ovs-appctl ARGS` on the switch's own ovs-vswitchd."""
+        return self.tool("ovs-appctl", "-t", "%s/ovs-vswitchd.%d.ctl" % (self.dir, self.daemon.pid), *args)
+
     def tool(self, *argv):
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, check=False)
         if done.returncode:

@@ -22,22 +22,22 @@ class Service:
     def url(self):
         return "http://%s:%d/" % (self.address, self.port)
 
-    def backend(self, name):
-        return {"name": name, "address": self.addresses[name], "port": self.backend_port}
+    def backend(self, name, **fields):
+        return dict(fields, name=name, address=self.addresses[name], port=self.backend_port)
 
-    def declare(self, names):
-        """Declare it on some of the backends; they are up when this returns."""
+    def declare(self, names, **fields):
+        """Declare it on some of the backends, each with these fields; they are up when this returns."""
         self.controller.call("POST", "/api/v1/vips?wait=30s", {
             "name": self.name, "address": self.address, "protocol": "tcp", "port": self.port,
-            "backends": [self.backend(name) for name in names]})
+            "backends": [self.backend(name, **fields) for name in names]})
         self.await_states(dict.fromkeys(names, "up"))
 
     def delete(self):
         self.controller.call("DELETE", "/api/v1/vips/%s?wait=30s" % self.name)
 
-    def add(self, name):
+    def add(self, name, **fields):
         """Add a backend; it is up when this returns."""
-        self.change("POST", "", self.backend(name))
+        self.change("POST", "", self.backend(name, **fields))
         self.await_states({name: "up"})
 
     def remove(self, name):

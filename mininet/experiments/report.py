@@ -1,0 +1,36 @@
+"""How experiments tell what they found: tables in docs/experiments.md, between markers of their own, and plots."""
+import os
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir)
+DOCS = os.path.join(ROOT, "docs", "experiments.md")
+IMAGES = os.path.join(ROOT, "docs", "images")
+
+
+def table(head, rows):
+    """A table in Markdown."""
+    return "\n".join("| %s |" % " | ".join(str(cell) for cell in row) for row in [head, ["---"] * len(head)] + rows) + "\n"
+
+
+def write_section(name, text, path=DOCS):
+    """Put text between the markers <!-- NAME --> and <!-- end --> of a document; ValueError if they are not there."""
+    with open(path, encoding="utf-8") as document:
+        before, begin, rest = document.read().partition("<!-- %s -->\n" % name)
+    _, end, after = rest.partition("<!-- end -->")
+    if not begin or not end:
+        raise ValueError("%s has no section %s" % (path, name))
+    with open(path, "w", encoding="utf-8") as document:
+        document.write(before + begin + text + end + after)
+
+
+def plotting():
+    """matplotlib's pyplot, set up to draw the same file from the same data."""
+    import matplotlib  # pylint: disable=import-outside-toplevel
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "evenflow", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
+                                "axes.spines.top": False, "axes.spines.right": False})
+    from matplotlib import pyplot  # pylint: disable=import-outside-toplevel
+    return pyplot
+
+
+def save(figure, path):
+    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
