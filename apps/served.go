@@ -80,6 +80,13 @@ func (v *View) Keeps(b *Backend) bool {
 	return true
 }
 
+// Sharing is an app of a mode whose switches divide new connections by themselves.
+type Sharing interface {
+	// Shares are the parts of all new connections, which add up to 1, that a VIP's backends should get, in their order: 0 for those
+	// that take none. nil: nobody can say.
+	Shares(v *View, x *VIP) []float64
+}
+
 // Limited is an app that tells of what a VIP of its mode lacks.
 type Limited interface {
 	// Limits says what is not as the mode promises, "" if nothing; degraded if it is more than users need to know.

@@ -8,7 +8,6 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/flows"
-	"github.com/evenflow/evenflow/openflow"
 )
 
 // age names the connections of a VIP that began in a generation.
@@ -72,17 +71,16 @@ func accepted(rules []flows.InstalledRule) []flows.InstalledRule {
 func (e *Engine) readAges(ctx context.Context, sw *controller.Switch) error {
 	d, now := sw.Info().DPID, e.cfg.Now()
 	for _, table := range []uint8{apps.TableAccept, apps.TableDeliver, apps.TableAge} {
-		f := openflow.FlowFilter{Table: table}
-		f.Cookie, f.CookieMask = apps.ClassCookies(apps.ClassDeferred)
-		rules, err := sw.Flows(ctx, f)
+		begun := e.tally.begin()
+		rules, err := e.counting(ctx, sw, table, apps.ClassDeferred)
 		if err != nil {
 			return err
 		}
 		switch table {
 		case apps.TableAccept:
-			e.tally.note(d, now, accepted(rules))
+			e.tally.note(d, table, begun, now, accepted(rules))
 		case apps.TableDeliver:
-			e.tally.note(d, now, joined(rules))
+			e.tally.note(d, table, begun, now, rules)
 		default:
 			e.tally.noteAges(d, now, rules)
 		}

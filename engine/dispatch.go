@@ -27,6 +27,7 @@ type session struct {
 
 	waiting atomic.Int32 // sightings in the queue
 	news    portNews
+	tallied bool // its counters have been read; the poll's own
 	hash    hashTest
 	build   ovshash.Build // of its hash; the loop's own
 }
@@ -83,6 +84,7 @@ func classOf(v *apps.View, f *apps.Frame) apps.Class {
 func (e *Engine) FlowRemoved(sw *controller.Switch, fr *openflow.FlowRemoved) {
 	s, h := e.connectionApp(sw, fr.Cookie)
 	if h == nil {
+		e.countEnd(sw.DPID(), fr)
 		return
 	}
 	reason := apps.RemovedOther
@@ -90,6 +92,14 @@ func (e *Engine) FlowRemoved(sw *controller.Switch, fr *openflow.FlowRemoved) {
 		reason = apps.RemovedReason(fr.Reason)
 	}
 	h.FlowRemoved(e.view.Load(), s.dpid, &fr.Rule, reason, fr.Stats, s)
+}
+
+// countEnd adds the last of what a rule of mode group has counted, if its VIP is still there.
+func (e *Engine) countEnd(d flows.DPID, fr *openflow.FlowRemoved) {
+	kind, class, id, ours := apps.SplitCookie(fr.Cookie)
+	if ours && kind == apps.KindDesired && class == apps.ClassGroup && fr.Table == apps.TableCommit && e.view.Load().VIP(id) != nil {
+		e.tally.end(d, &fr.Rule, e.cfg.Now(), fr.Packets)
+	}
 }
 
 // RuleStats hands a rule's counters to the app that asked.

@@ -92,6 +92,7 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 	if applied == nil {
 		r.Status.Applied = []vip.Applied{}
 	}
+	r.Status.NewConnections = e.made(x)
 	states := make([]vip.State, len(x.Backends))
 	r.Status.Backends = make([]vip.BackendStatus, len(x.Backends))
 	weight, now := 0, e.cfg.Now()
@@ -143,6 +144,9 @@ func (e *Engine) readVIP(x *apps.VIP) vip.Read {
 			break
 		}
 	}
+	if skew := e.shares.skewOf(x); skew != "" {
+		r.Status.Reason = join(r.Status.Reason, skew)
+	}
 	return r
 }
 
@@ -152,6 +156,17 @@ func join(a, b string) string {
 	}
 	return a + "; " + b
 }
+
+// made is how many connections a VIP has had.
+func (e *Engine) made(x *apps.VIP) int64 {
+	if t, ok := e.connectionsOf(x.Spec.Mode).(totaler); ok {
+		return t.Total(x.ID)
+	}
+	return e.tally.ofVIP(x.ID)
+}
+
+// totaler is a connection app that counts all of a VIP's connections.
+type totaler interface{ Total(id vip.ID) int64 }
 
 // connectionsOf is the app that counts the connections of a mode, nil if none does.
 func (e *Engine) connectionsOf(m vip.Mode) apps.ConnectionHandler {

@@ -14,33 +14,51 @@ import (
 
 const (
 	shareDelay  = 2 * time.Second // after a change, until its effects are counted apart from what was before
+	shareWindow = 5 * time.Minute // after which what was counted is left behind, if it was enough to tell
 	shareLeast  = 5               // connections that must be expected of each backend: below, the test is not valid
-	shareChance = 1e-9            // of an honest group to be taken for a dishonest one
+	shareEnough = 20              // of each, in a window that may end
+	shareChance = 1e-9            // of an honest group to be taken for a dishonest one, each time
 )
 
-// shares watches whether new connections spread over backends as the weights say. Versions of Open vSwitch have differed there.
+// shares watches whether new connections spread over backends as they should. Versions of Open vSwitch have differed there, and
+// somebody may have changed a group.
 type shares struct {
 	mu      sync.Mutex
 	watched map[vip.ID]*watch
 }
 
-// watch is what a VIP's backends have got since its last change.
+// watch is what a VIP's backends have got since its last change, or in the present window.
 type watch struct {
-	of    *apps.VIP // another pointer: it has changed
-	since time.Time
-	begun bool
-	base  []int64 // by backend
-	told  bool
+	of     *apps.VIP // another pointer: it has changed
+	expect []float64 // share of each backend, 0: it takes no connections
+	since  time.Time // of the change, then of the window
+	begun  bool      // the window has
+	base   []int64   // by backend: connections when it began
+	skew   string    // what was found to be wrong, "" if nothing; until a whole window is right
 }
 
-// checkShares compares counts with weights, for VIPs whose groups have bucket ids on all switches: without, a switch divides by
-// rules of its own.
-func (e *Engine) checkShares(v *apps.View) {
-	for _, i := range v.Switches {
-		if !i.OF15 {
-			return
-		}
+// reset begins anew with every VIP, but for what was found: a switch has been read for the first time in its session, and its
+// counts are of any time.
+func (s *shares) reset(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watched {
+		w.since, w.begun = now, false
 	}
+}
+
+// skewOf is what was found to be wrong with a VIP's shares, "" if nothing.
+func (s *shares) skewOf(x *apps.VIP) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.watched[x.ID]; w != nil && w.of == x {
+		return w.skew
+	}
+	return ""
+}
+
+// checkShares compares what backends have got with what they should have, for VIPs of which an app can say that.
+func (e *Engine) checkShares(v *apps.View) {
 	e.shares.mu.Lock()
 	defer e.shares.mu.Unlock()
 	if e.shares.watched == nil {
@@ -53,70 +71,102 @@ func (e *Engine) checkShares(v *apps.View) {
 	}
 	now := e.cfg.Now()
 	for _, x := range v.VIPs {
-		if x.Spec.Mode != vip.ModeGroup {
-			continue
-		}
 		w := e.shares.watched[x.ID]
 		if w == nil || w.of != x {
-			e.shares.watched[x.ID] = &watch{of: x, since: now}
-			continue
+			w = &watch{of: x, since: now, expect: e.expected(v, x)}
+			e.shares.watched[x.ID] = w
 		}
-		if w.told || now.Sub(w.since) < shareDelay {
-			continue
-		}
-		counts := make([]int64, len(x.Backends))
-		for i := range x.Backends {
-			counts[i], _ = e.tally.of(x.Backends[i].Endpoint)
-		}
-		if !w.begun {
-			w.begun, w.base = true, counts
-			continue
-		}
-		if message := w.deviation(counts); message != "" {
-			w.told = true
-			e.tell("vip", x.Spec.Name, message)
+		if w.expect != nil {
+			e.watchShares(w, now)
 		}
 	}
 }
 
-// deviation says how counts differ from weights beyond chance, "" if they do not.
-func (w *watch) deviation(counts []int64) string {
-	var got []int64
-	var weights []int
-	var names []string
+// expected are the shares that a VIP's backends should have, nil if no app can say.
+func (e *Engine) expected(v *apps.View, x *apps.VIP) []float64 {
+	for _, app := range e.apps {
+		if s, ok := app.(apps.Sharing); ok {
+			if shares := s.Shares(v, x); shares != nil {
+				return shares
+			}
+		}
+	}
+	return nil
+}
+
+// watchShares looks at one VIP.
+func (e *Engine) watchShares(w *watch, now time.Time) {
+	if _, all := e.status.appliedTo(w.of, e.connected(), w.of.Version); !all {
+		w.since, w.begun = now, false // a switch still divides as before
+		return
+	}
+	if now.Sub(w.since) < shareDelay && !w.begun {
+		return
+	}
+	counts := make([]int64, len(w.of.Backends))
 	for i := range w.of.Backends {
-		b := &w.of.Backends[i]
-		if b.State == vip.StateUp && b.Weight > 0 {
-			got = append(got, counts[i]-w.base[i])
-			weights = append(weights, b.Weight)
-			names = append(names, b.Name)
-		}
+		counts[i], _ = e.tally.of(w.of.Backends[i].Endpoint)
 	}
-	p, worst := chanceOf(got, weights)
-	if p >= shareChance {
-		return ""
+	if !w.begun {
+		w.begin(now, counts)
+		return
 	}
-	var all, total int64
-	for i := range got {
-		all, total = all+got[i], total+int64(weights[i])
+	message, least := w.deviation(counts)
+	switch {
+	case message != "" && w.skew == "":
+		w.skew = message
+		e.tell("vip", w.of.Spec.Name, message)
+	case now.Sub(w.since) < shareWindow || least < shareEnough:
+		return
+	case message == "" && w.skew != "":
+		w.skew = ""
+		e.tell("vip", w.of.Spec.Name, "new connections spread as they should again")
 	}
-	return fmt.Sprintf("new connections do not spread as the weights say: %s has had %d of %d, and its share is %.1f%%; by chance once in %.0e changes",
-		names[worst], got[worst], all, 100*float64(weights[worst])/float64(total), 1/max(p, 1e-300))
+	if message != "" {
+		w.skew = message
+	}
+	w.begin(now, counts)
 }
 
-// chanceOf is the probability of counts at least as far from what the weights say (Pearson's chi-squared test), and the one
-// that is farthest. It is 1 while there are too few to tell.
-func chanceOf(counts []int64, weights []int) (p float64, worst int) {
-	var n, total float64
-	for i := range counts {
-		n, total = n+float64(counts[i]), total+float64(weights[i])
+func (w *watch) begin(now time.Time, counts []int64) { w.begun, w.since, w.base = true, now, counts }
+
+// deviation says how counts differ from shares beyond chance, "" if they do not, and how many were expected of whom least is.
+func (w *watch) deviation(counts []int64) (message string, least float64) {
+	var got []int64
+	var want []float64
+	var names []string
+	all := int64(0)
+	for i, share := range w.expect {
+		if share > 0 {
+			n := counts[i] - w.base[i]
+			got, want, names, all = append(got, n), append(want, share), append(names, w.of.Backends[i].Name), all+n
+		}
 	}
-	if len(counts) < 2 || n*float64(slices.Min(weights)) < shareLeast*total {
+	if len(want) < 2 {
+		return "", float64(all)
+	}
+	least = float64(all) * slices.Min(want)
+	p, worst := chanceOf(got, want)
+	if p >= shareChance {
+		return "", least
+	}
+	return fmt.Sprintf("new connections do not spread as they should: %s has had %d of %d, and its share is %.1f%%; by chance once in %.0e",
+		names[worst], got[worst], all, 100*want[worst], 1/max(p, 1e-300)), least
+}
+
+// chanceOf is the probability of counts at least as far from shares, which add up to 1 (Pearson's chi-squared test), and the one
+// that is farthest. It is 1 while there are too few to tell.
+func chanceOf(counts []int64, shares []float64) (p float64, worst int) {
+	n := 0.0
+	for _, c := range counts {
+		n += float64(c)
+	}
+	if len(counts) < 2 || n*slices.Min(shares) < shareLeast {
 		return 1, 0
 	}
 	var chi2, most float64
 	for i := range counts {
-		want := n * float64(weights[i]) / total
+		want := n * shares[i]
 		part := (float64(counts[i]) - want) * (float64(counts[i]) - want) / want
 		if chi2 += part; part > most {
 			most, worst = part, i

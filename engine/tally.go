@@ -13,63 +13,110 @@ import (
 	"github.com/evenflow/evenflow/openflow"
 )
 
-// tally counts connections by endpoint, for modes in which the switches make them. It never goes backwards: it adds up by how
-// much the counters of rules rise, and takes one that has fallen for one that has begun anew. Counters of groups would not do,
-// for Open vSwitch sets all of a group's to zero at each change of it.
+// tally counts connections by endpoint and by VIP, for modes in which the switches make them. It never goes backwards: it adds up
+// by how much the counters of rules rise, and takes one that has fallen for one that has begun anew. Counters of groups would not
+// do, for Open vSwitch sets all of a group's to zero at each change of it.
 type tally struct {
 	mu    sync.Mutex
-	last  map[counterKey]uint64
+	last  map[counters]map[uint32]uint64 // by endpoint: packets
+	ended map[counters]map[uint32]uint64 // by endpoint: at which step its rule was told to have ended
+	step  uint64
 	made  map[uint32]int64     // by endpoint: connections
+	total map[vip.ID]int64     // also of endpoints that are gone
 	heard map[uint32]time.Time // by endpoint: when a packet was last seen to have been counted
 
 	lastAges map[ageKey]uint64
 	ages     map[age]time.Time // when a packet of such connections was last seen
 }
 
-type counterKey struct {
-	dpid     flows.DPID
-	table    uint8
-	endpoint uint32
+// counters are where something is counted.
+type counters struct {
+	dpid  flows.DPID
+	table uint8
 }
 
 func newTally() *tally {
-	return &tally{last: map[counterKey]uint64{}, made: map[uint32]int64{}, heard: map[uint32]time.Time{},
-		lastAges: map[ageKey]uint64{}, ages: map[age]time.Time{}}
+	return &tally{last: map[counters]map[uint32]uint64{}, ended: map[counters]map[uint32]uint64{}, made: map[uint32]int64{},
+		total: map[vip.ID]int64{}, heard: map[uint32]time.Time{}, lastAges: map[ageKey]uint64{}, ages: map[age]time.Time{}}
 }
 
-// note adds what a switch's rules of mode group count: each packet that commits is a connection, each one to an endpoint a sign
-// of life.
-func (t *tally) note(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
+// endpointOf is the endpoint whose packets a rule counts, 0 if it is no such rule.
+func endpointOf(table uint8, r *flows.Rule) uint32 {
+	field := flows.CTMark
+	if table == apps.TableCommit {
+		field = apps.RegEndpoint
+	}
+	c, ok := r.Match.Get(field)
+	if !ok || c.Masked {
+		return 0
+	}
+	return uint32(c.Value[0])<<24 | uint32(c.Value[1])<<16 | uint32(c.Value[2])<<8 | uint32(c.Value[3])
+}
+
+// begin is called before a table is read, and its answer passed to note.
+func (t *tally) begin() (step uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.step
+}
+
+// note adds what all of a switch's rules of a mode in a table count: each packet that commits is a connection, each one to an
+// endpoint a sign of life. Rules that name one endpoint count together. What was counted by rules that are not there any more is
+// over: the next ones begin with zero.
+func (t *tally) note(d flows.DPID, table uint8, begun uint64, now time.Time, rules []flows.InstalledRule) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from := counters{d, table}
+	last, ended, next := t.last[from], t.ended[from], make(map[uint32]uint64, len(rules))
+	cookies := make(map[uint32]uint64, len(rules))
 	for i := range rules {
 		r := &rules[i]
-		field := flows.CTMark
-		if r.Table == apps.TableCommit {
-			field = apps.RegEndpoint
+		endpoint := endpointOf(table, &r.Rule)
+		if endpoint == 0 || ended[endpoint] > begun {
+			continue // what was read is of before, or it has been counted
 		}
-		c, ok := r.Match.Get(field)
-		if !ok || c.Masked {
-			continue
-		}
-		k := counterKey{d, r.Table, uint32(c.Value[0])<<24 | uint32(c.Value[1])<<16 | uint32(c.Value[2])<<8 | uint32(c.Value[3])}
-		if k.endpoint == 0 {
-			continue
-		}
-		more := r.Packets - t.last[k]
-		if r.Packets < t.last[k] {
-			more = r.Packets
-		}
-		t.last[k] = r.Packets
-		if more == 0 {
-			continue
-		}
-		if r.Table == apps.TableCommit || r.Table == apps.TableAccept {
-			t.made[k.endpoint] += int64(more)
-		} else {
-			t.heard[k.endpoint] = now
-		}
+		next[endpoint] += r.Packets
+		cookies[endpoint] = r.Cookie
 	}
+	for endpoint, packets := range next {
+		t.add(endpoint, table, cookies[endpoint], now, last[endpoint], packets)
+	}
+	t.last[from] = next
+	maps.DeleteFunc(ended, func(_ uint32, step uint64) bool { return step <= begun })
+}
+
+// add adds what has been counted for an endpoint since the last reading. The caller holds mu.
+func (t *tally) add(endpoint uint32, table uint8, cookie uint64, now time.Time, last, packets uint64) {
+	more := packets
+	if packets >= last {
+		more -= last
+	}
+	switch {
+	case more == 0:
+	case table == apps.TableCommit || table == apps.TableAccept:
+		_, _, id, _ := apps.SplitCookie(cookie)
+		t.made[endpoint] += int64(more)
+		t.total[id] += int64(more)
+	default:
+		t.heard[endpoint] = now
+	}
+}
+
+// end adds the last of what a rule has counted, which has been taken out.
+func (t *tally) end(d flows.DPID, r *flows.Rule, now time.Time, packets uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	endpoint, from := endpointOf(r.Table, r), counters{d, r.Table}
+	if endpoint == 0 {
+		return
+	}
+	t.add(endpoint, r.Table, r.Cookie, now, t.last[from][endpoint], packets)
+	delete(t.last[from], endpoint)
+	if t.ended[from] == nil {
+		t.ended[from] = map[uint32]uint64{}
+	}
+	t.step++
+	t.ended[from][endpoint] = t.step
 }
 
 // of is how many connections an endpoint has had, and when it was last heard of; the zero time: never.
@@ -79,15 +126,18 @@ func (t *tally) of(endpoint uint32) (made int64, heard time.Time) {
 	return t.made[endpoint], t.heard[endpoint]
 }
 
-// forget drops a deleted VIP and its endpoints.
+// ofVIP is how many connections a VIP has had, also to backends that have left.
+func (t *tally) ofVIP(id vip.ID) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total[id]
+}
+
+// forget drops a deleted VIP with its endpoints.
 func (t *tally) forget(id vip.ID, gone map[uint32]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for k := range t.last {
-		if gone[k.endpoint] {
-			delete(t.last, k)
-		}
-	}
+	delete(t.total, id)
 	maps.DeleteFunc(t.lastAges, func(k ageKey, _ uint64) bool { return k.vip == id })
 	maps.DeleteFunc(t.ages, func(k age, _ time.Time) bool { return k.vip == id })
 	for n := range gone {
@@ -96,7 +146,7 @@ func (t *tally) forget(id vip.ID, gone map[uint32]bool) {
 	}
 }
 
-// readTally reads the counters of a switch's rules of mode group, if there are VIPs of the mode.
+// readTally reads the counters of a switch's rules of the modes in which switches make connections, if there are VIPs of such.
 func (e *Engine) readTally(ctx context.Context, sw *controller.Switch) error {
 	v := e.view.Load()
 	if !sw.Info().Nicira {
@@ -111,17 +161,31 @@ func (e *Engine) readTally(ctx context.Context, sw *controller.Switch) error {
 		return nil
 	}
 	for _, table := range []uint8{apps.TableCommit, apps.TableGroup} {
-		f := openflow.FlowFilter{Table: table}
-		f.Cookie, f.CookieMask = apps.ClassCookies(apps.ClassGroup)
-		rules, err := sw.Flows(ctx, f)
+		begun := e.tally.begin()
+		rules, err := e.counting(ctx, sw, table, apps.ClassGroup)
 		if err != nil {
 			return err
 		}
-		// Two rules of an endpoint, in its table, differ in who sends: what is counted there is whether any does.
-		e.tally.note(sw.Info().DPID, e.cfg.Now(), joined(rules))
+		e.tally.note(sw.Info().DPID, table, begun, e.cfg.Now(), rules)
+	}
+	if s := e.session(sw); s != nil && !s.tallied {
+		s.tallied = true
+		e.shares.reset(e.cfg.Now()) // what was made while it was away, is not to be taken for new
 	}
 	e.checkShares(v)
 	return nil
+}
+
+// counting are the rules of a mode in a table. It is an error if the session has ended: a newer one may have been read already,
+// and what is older would look as if counters had begun anew.
+func (e *Engine) counting(ctx context.Context, sw *controller.Switch, table uint8, class apps.Class) ([]flows.InstalledRule, error) {
+	f := openflow.FlowFilter{Table: table}
+	f.Cookie, f.CookieMask = apps.ClassCookies(class)
+	rules, err := sw.Flows(ctx, f)
+	if err == nil && e.session(sw) == nil {
+		err = controller.ErrLost
+	}
+	return rules, err
 }
 
 func hasMode(v *apps.View, m vip.Mode) bool {
@@ -131,24 +195,4 @@ func hasMode(v *apps.View, m vip.Mode) bool {
 		}
 	}
 	return false
-}
-
-// joined adds up the rules that name one endpoint by its mark.
-func joined(rules []flows.InstalledRule) []flows.InstalledRule {
-	at := map[flows.Value]int{}
-	out := rules[:0:0]
-	for _, r := range rules {
-		c, ok := r.Match.Get(flows.CTMark)
-		if !ok || r.Table != apps.TableGroup && r.Table != apps.TableDeliver {
-			out = append(out, r)
-			continue
-		}
-		if i, there := at[c.Value]; there {
-			out[i].Packets += r.Packets
-			continue
-		}
-		at[c.Value] = len(out)
-		out = append(out, r)
-	}
-	return out
 }

@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
-	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
 )
 
@@ -23,68 +22,83 @@ func counted(t *testing.T, rules map[string]uint64) (out []flows.InstalledRule) 
 	return out
 }
 
-// Counts add up over switches, and do not fall when a switch's do.
+// noteAll notes rules of both tables, as they are read one after the other.
+func (t *tally) noteAll(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
+	for _, table := range []uint8{apps.TableCommit, apps.TableGroup} {
+		t.note(d, table, t.begin(), now, slices.DeleteFunc(slices.Clone(rules), func(r flows.InstalledRule) bool { return r.Table != table }))
+	}
+}
+
+// Counts add up over switches, and do not fall when a switch's do or a rule has gone.
 func TestTally(t *testing.T) {
 	y := newTally()
 	now := time.Unix(1e6, 0)
-	const commit, to, self = "table=42,ip,reg0=7 actions=drop", "table=41,priority=120,ct_mark=7 actions=drop", "table=41,priority=130,ip,ct_mark=7,nw_src=10.0.0.1 actions=drop"
+	const (
+		commit = "cookie=0xef01040000000003,table=42,ip,reg0=7 actions=drop"
+		other  = "cookie=0xef01040000000003,table=42,ip,reg0=8 actions=drop"
+		to     = "table=41,priority=120,ct_mark=7 actions=drop"
+		self   = "table=41,priority=130,ip,ct_mark=7,nw_src=10.0.0.1 actions=drop"
+	)
 	for i, step := range []struct {
-		dpid  flows.DPID
-		rules map[string]uint64
-		made  int64
-		heard time.Duration // since the beginning; -1: never
+		dpid        flows.DPID
+		rules       map[string]uint64
+		made, total int64
+		heard       time.Duration // since the beginning; -1: never
 	}{
-		{1, map[string]uint64{commit: 10}, 10, -1},
-		{1, map[string]uint64{to: 0, self: 0}, 10, -1},
-		{2, map[string]uint64{commit: 5, to: 3}, 15, 3},
-		{1, map[string]uint64{commit: 10, "table=42,ip,reg0=8 actions=drop": 9, "table=42 actions=drop": 99}, 15, 3},
-		{1, map[string]uint64{commit: 12, self: 1}, 17, 5},
-		{1, map[string]uint64{commit: 4}, 21, 5}, // it was restarted
-		{1, nil, 21, 5},
-		{1, map[string]uint64{commit: 6}, 23, 5},
+		{1, map[string]uint64{commit: 10}, 10, 10, -1},
+		{1, map[string]uint64{commit: 10, to: 0, self: 0}, 10, 10, -1},
+		{2, map[string]uint64{commit: 5, to: 3}, 15, 15, 3},
+		{1, map[string]uint64{commit: 10, other: 9, "table=42 actions=drop": 99}, 15, 24, 3},
+		{1, map[string]uint64{commit: 12, self: 1}, 17, 26, 5},
+		{1, map[string]uint64{commit: 4}, 21, 30, 5}, // it was restarted
+		{1, nil, 21, 30, 5},
+		{1, map[string]uint64{commit: 6}, 27, 36, 5}, // the backend has come back
+		{1, map[string]uint64{commit: 6, other: 1}, 27, 37, 5},
+		{2, map[string]uint64{commit: 5, to: 3}, 27, 37, 5},
 	} {
-		y.note(step.dpid, now.Add(time.Duration(i+1)*time.Second), joined(counted(t, step.rules)))
+		y.noteAll(step.dpid, now.Add(time.Duration(i+1)*time.Second), counted(t, step.rules))
 		made, heard := y.of(7)
 		if since := heard.Sub(now); made != step.made || step.heard >= 0 && since != step.heard*time.Second || step.heard < 0 && !heard.IsZero() {
 			t.Errorf("step %d: %d connections, heard of at %s", i, made, heard)
 		}
+		if total := y.ofVIP(3); total != step.total {
+			t.Errorf("step %d: the VIP has had %d, want %d", i, total, step.total)
+		}
 	}
-	y.forget(0, map[uint32]bool{7: true})
-	if made, heard := y.of(7); made != 0 || !heard.IsZero() {
+	y.forget(3, map[uint32]bool{7: true})
+	if made, heard := y.of(7); made != 0 || !heard.IsZero() || y.ofVIP(3) != 0 {
 		t.Error("not forgotten")
 	}
-	if made, _ := y.of(8); made != 9 {
+	if made, _ := y.of(8); made != 10 {
 		t.Errorf("another has %d", made)
 	}
 }
 
-// What chance may do is not told of, and what it may not is.
-func TestShares(t *testing.T) {
-	for _, tt := range []struct {
-		counts  []int64
-		weights []int
-		tells   bool
-	}{
-		{[]int64{0, 0, 0}, []int{1, 1, 1}, false},
-		{[]int64{9, 0}, []int{1, 1}, false}, // too few
-		{[]int64{330, 340, 335}, []int{1, 1, 1}, false},
-		{[]int64{300, 370, 335}, []int{1, 1, 1}, false},
-		{[]int64{100, 205, 295}, []int{1, 2, 3}, false},
-		{[]int64{1000, 0, 0}, []int{1, 1, 1}, true},
-		{[]int64{500, 250, 250}, []int{1, 1, 1}, true},
-		{[]int64{554, 446}, []int{2, 9}, true}, // weights as Open vSwitch has them by itself, one of two among nine of one
-		{[]int64{1000000, 1003000}, []int{1, 1}, false},
-		{[]int64{1000}, []int{1}, false},
-	} {
-		w := watch{of: &apps.VIP{VIP: &vip.VIP{}}, base: make([]int64, len(tt.counts))}
-		for i, n := range tt.weights {
-			w.of.Backends = append(w.of.Backends, apps.Backend{Backend: &vip.Backend{Name: string(rune('a' + i)), Weight: n}, State: vip.StateUp})
-		}
-		// One that is drained has nothing to do with it.
-		w.of.Backends = append(w.of.Backends, apps.Backend{Backend: &vip.Backend{Name: "drained", Weight: 1}, State: vip.StateDraining})
-		w.base = append(w.base, 0)
-		if got := w.deviation(append(tt.counts, 500)); (got != "") != tt.tells || tt.tells && !strings.Contains(got, "do not spread") {
-			t.Errorf("%v by weights %v: %q", tt.counts, tt.weights, got)
+// A rule that is taken out tells what it has counted since it was last read; what was being read meanwhile does not count that twice.
+func TestTallyOfARuleThatEnds(t *testing.T) {
+	y, now := newTally(), time.Unix(1e6, 0)
+	rule := func(packets uint64) []flows.InstalledRule {
+		return counted(t, map[string]uint64{"cookie=0xef01040000000003,table=42,ip,reg0=7 actions=drop": packets})
+	}
+	wants := func(when string, want int64) {
+		t.Helper()
+		if made, _ := y.of(7); made != want || y.ofVIP(3) != want {
+			t.Errorf("%s: %d, the VIP %d, want %d", when, made, y.ofVIP(3), want)
 		}
 	}
+	y.noteAll(1, now, rule(10))
+	begun := y.begin()
+	y.end(1, &rule(0)[0].Rule, now, 14)
+	wants("ended", 14)
+	y.note(1, apps.TableCommit, begun, now, rule(13)) // read before
+	wants("read before it ended", 14)
+	y.note(1, apps.TableCommit, begun, now, rule(2)) // or after it has come back
+	wants("nobody knows which", 14)
+	y.noteAll(1, now, rule(3))
+	wants("back", 17)
+	y.noteAll(1, now, rule(5))
+	wants("and goes on", 19)
+	y.end(1, &rule(0)[0].Rule, now, 5)
+	y.end(2, &rule(0)[0].Rule, now, 1) // never read
+	wants("ended again", 20)
 }

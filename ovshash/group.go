@@ -69,8 +69,8 @@ func (b Build) Pick(buckets []uint32, basis uint32) (id uint32, ok bool) {
 // are below 1e-9.
 func Shares(n int) []float64 {
 	out := make([]float64, n)
-	if n == 1 {
-		out[0] = 1
+	if n < 2 {
+		copy(out, []float64{1})
 		return out
 	}
 	// With score s the i-th wins if those before it have at most s and those behind it less.

@@ -78,6 +78,7 @@ func (f *fakeEngine) read(v *vip.VIP) vip.Read {
 			st.State, st.Connections = vip.StateDisabled, nil
 		}
 		r.Status.Backends = append(r.Status.Backends, st)
+		r.Status.NewConnections += st.NewConnections
 	}
 	return r
 }

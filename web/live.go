@@ -53,7 +53,7 @@ type LiveVIP struct {
 	Reason         string        `json:"reason"`
 	Backends       []vip.State   `json:"backends" doc:"State of each, in order"`
 	Connections    *int64        `json:"connections" doc:"Live, null where it cannot be known"`
-	NewConnections int64         `json:"new_connections" doc:"Ever made to the present backends"`
+	NewConnections int64         `json:"new_connections" doc:"Ever made, also to backends that have left"`
 }
 
 // LiveLink is a cable with its load, in bits per second.
@@ -213,10 +213,9 @@ func (l *liveStream) switchRow(st apps.SwitchStatus, ports map[topo.PortID]apps.
 
 func vipRow(r *vip.Read) LiveVIP {
 	row := LiveVIP{Name: r.Name, Address: r.Address, Protocol: r.Protocol, Port: r.Port, Mode: r.Mode, Origin: r.Origin,
-		Phase: r.Status.Phase, Reason: r.Status.Reason, Backends: make([]vip.State, len(r.Status.Backends))}
+		Phase: r.Status.Phase, Reason: r.Status.Reason, NewConnections: r.Status.NewConnections, Backends: make([]vip.State, len(r.Status.Backends))}
 	for i, b := range r.Status.Backends {
 		row.Backends[i] = b.State
-		row.NewConnections += b.NewConnections
 		if b.Connections != nil {
 			if row.Connections == nil {
 				row.Connections = new(int64)

@@ -52,7 +52,7 @@ func TestContractKeys(t *testing.T) {
 	}{
 		{"/vips/web", nil, vipKeys, false},
 		{"/vips/web", []any{"backends", 0}, []string{"name", "address", "port", "weight", "admin"}, true},
-		{"/vips/web", []any{"status"}, []string{"phase", "reason", "applied", "backends"}, true},
+		{"/vips/web", []any{"status"}, []string{"phase", "reason", "new_connections", "applied", "backends"}, true},
 		{"/vips/web", []any{"status", "applied", 0}, []string{"dpid", "version", "error"}, true},
 		{"/vips/web", []any{"status", "backends", 0},
 			[]string{"name", "state", "reason", "since", "connections", "new_connections", "share"}, true},

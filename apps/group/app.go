@@ -30,6 +30,7 @@ var (
 	_ apps.Stale           = (*App)(nil)
 	_ apps.Limited         = (*App)(nil)
 	_ apps.Explainer       = (*App)(nil)
+	_ apps.Sharing         = (*App)(nil)
 )
 
 // New makes the app.

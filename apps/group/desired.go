@@ -114,6 +114,7 @@ func (b *builder) commit(x *apps.VIP, y *apps.Backend) {
 	b.rule(apps.TableCommit, prioChosen, x.ID, chosen,
 		flows.CT{Commit: true, Table: apps.TableGroup, Zone: b.zone, Actions: []flows.Action{
 			flows.NATTo(flows.NATDst, y.Address, y.Port), flows.SetNum(flows.CTMark, uint64(y.Endpoint))}})
+	b.state.Rules[len(b.state.Rules)-1].Flags = flows.SendFlowRemoved // so that the last of what it has counted is told
 }
 
 // buckets are the buckets of the backends that take connections, by id.

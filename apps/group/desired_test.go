@@ -39,7 +39,7 @@ const to1 = cookie + "table=41, priority=120,ct_mark=0x3e9 actions=set_field:02:
 	cookie + "table=41, priority=130,ct_mark=0x3e9,ip,nw_src=10.9.0.1 actions=set_field:02:09:00:00:00:01->eth_dst," +
 	"set_field:02:ef:00:00:00:01->eth_src,set_field:0->in_port,ct(commit,table=60,zone=60002,nat(src=10.0.0.100))\n"
 
-const commit1 = cookie + "table=42, priority=100,ip,reg0=0x3e9 " +
+const commit1 = cookie + "table=42, send_flow_rem priority=100,ip,reg0=0x3e9 " +
 	"actions=ct(commit,table=41,zone=60001,nat(dst=10.9.0.1:8080),exec(set_field:0x3e9->ct_mark))\n"
 
 // begins1 is what is done with a client that begins anew on a port whose connection is at backend 1, which drains.

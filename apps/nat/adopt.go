@@ -205,3 +205,17 @@ func (a *App) Connections(id vip.ID, backend uint32) (live, total int64) {
 	}
 	return c.live.Load(), c.total.Load()
 }
+
+// Total is how many connections a VIP has ever had, also to backends that have left.
+func (a *App) Total(id vip.ID) (total int64) {
+	s := (*a.services.Load())[id]
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.counts {
+		total += c.total.Load()
+	}
+	return total
+}

@@ -32,11 +32,13 @@ const (
 
 // Status is what a read of a VIP adds to its Spec.
 type Status struct {
-	Phase    Phase           `json:"phase"`
-	Reason   string          `json:"reason"`
-	Applied  []Applied       `json:"applied"`
-	Backends []BackendStatus `json:"backends"`
-	HandOver *HandOver       `json:"handover,omitempty"` // of mode deferred
+	Phase  Phase  `json:"phase"`
+	Reason string `json:"reason"`
+	// NewConnections is all there have ever been, also to backends that have left.
+	NewConnections int64           `json:"new_connections" doc:"Ever made, also to backends that have left"`
+	Applied        []Applied       `json:"applied"`
+	Backends       []BackendStatus `json:"backends"`
+	HandOver       *HandOver       `json:"handover,omitempty"` // of mode deferred
 }
 
 // HandOver is how far the last change of a VIP's set of backends is, and how many sets are kept for connections made before it.

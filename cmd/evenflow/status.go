@@ -149,16 +149,19 @@ func (s *status) switchLines(t *terminal, b *strings.Builder, bad func(string, .
 
 func (s *status) vipLines(b *strings.Builder, bad func(string, ...any)) {
 	up := 0
-	var vips, backends troubles
+	var vips, notes troubles
 	for _, v := range s.vips {
-		if v.Status.Phase == vip.PhaseUp {
-			up++
-		} else {
+		switch {
+		case v.Status.Phase == vip.PhaseUp:
+			if up++; v.Status.Reason != "" {
+				notes.add(v.Name, string(v.Status.Phase), v.Status.Reason)
+			}
+		default:
 			vips.add(v.Name, string(v.Status.Phase), v.Status.Reason)
 		}
 		for _, x := range v.Status.Backends {
 			if x.State == vip.StateDown || x.State == vip.StateUnknown {
-				backends.add(v.Name+"/"+x.Name, string(x.State), x.Reason)
+				notes.add(v.Name+"/"+x.Name, string(x.State), x.Reason)
 			}
 		}
 	}
@@ -166,7 +169,7 @@ func (s *status) vipLines(b *strings.Builder, bad func(string, ...any)) {
 	for _, x := range vips {
 		bad("%s", x)
 	}
-	for _, x := range backends {
+	for _, x := range notes {
 		b.WriteString("  - " + printable(x.String(), false) + "\n")
 	}
 }

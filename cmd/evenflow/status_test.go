@@ -8,7 +8,7 @@ import (
 
 func TestStatusWell(t *testing.T) {
 	f := newFakeAPI(t, reads())
-	f.answers["GET /api/v1/vips"] = answer{body: `{"items":[{"name":"web","status":{"phase":"up","backends":[{"name":"b1","state":"up"},{"name":"b2","state":"draining"}]}}]}`}
+	f.answers["GET /api/v1/vips"] = answer{body: `{"items":[{"name":"web","status":{"phase":"up","reason":"a skew","backends":[{"name":"b1","state":"up"},{"name":"b2","state":"draining"}]}}]}`}
 	f.answers["GET /api/v1/switches"] = answer{body: `{"items":[{"dpid":"0000000000000001","connected":true,"ready":true,"warnings":["no Nicira extensions"],"drops":[{"reason":"marker","packets":0}]}]}`}
 	result{0, `controller  ` + f.URL + `, ready
 switches    1 connected, 1 ready, 1 known
@@ -16,6 +16,7 @@ switches    1 connected, 1 ready, 1 known
 links       1
 hosts       1 live, 1 silent
 vips        1 up, 1 declared
+  - web up: a skew
 
 all is well
 `, ""}.check(t, command(t, f.URL, "", "status"))
