@@ -74,6 +74,18 @@ func (w *network) noneDropped() {
 	}
 }
 
+// allMatched fails the test if rules of mode deferred that are made to drop have dropped anything.
+func (w *network) allMatched() {
+	w.t.Helper()
+	for _, s := range w.switches {
+		for line := range strings.Lines(s.Ofctl("dump-flows", "cookie=0x50100000000/0xff0100000000")) {
+			if strings.Contains(line, "actions=drop") && !strings.Contains(line, "n_packets=0,") {
+				w.t.Errorf("%s has dropped: %s", s.Name(), line)
+			}
+		}
+	}
+}
+
 // deferredZone is the conntrack zone of a switch for its backends.
 func deferredZone(t *testing.T, s *lab.Switch) string {
 	t.Helper()

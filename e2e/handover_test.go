@@ -105,10 +105,14 @@ func (p *handOver) begin(tcp, udp, oneway int) {
 			case <-wait.C:
 			}
 			name, _, err := c.ask("still")
+			for again := 0; err != nil && c.LocalAddr().Network() == "udp" && again < 3; again++ {
+				name, _, err = c.ask("still") // a busy machine loses datagrams; those that a switch drops are counted
+			}
 			p.asked.Add(1)
 			switch {
 			case err != nil:
 				p.broken.Add(1)
+				p.t.Logf("%s %s: %v", c.LocalAddr().Network(), c.LocalAddr(), err)
 				return
 			case name != first:
 				p.moved.Add(1)
@@ -203,6 +207,7 @@ func TestHandOver(t *testing.T) {
 		t.Errorf("%d connections are broken, %d moved", broken, moved)
 	}
 	p.noneDropped()
+	p.allMatched()
 	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Generations < 10 {
 		t.Errorf("%+v, %v", r.Status.HandOver, err)
 	}
