@@ -20,7 +20,8 @@ import (
 
 // fast are probes that find out soon.
 func fast(kind string) *vip.Health {
-	return &vip.Health{Type: kind, Interval: vip.Duration(250 * time.Millisecond), Timeout: vip.Duration(200 * time.Millisecond), Rise: 2, Fall: 3}
+	const ms = vip.Duration(time.Millisecond)
+	return &vip.Health{Type: kind, Interval: 250 * ms, Timeout: 200 * ms, Rise: 2, Fall: 3}
 }
 
 func blackhole(verb, address string) []string {
@@ -31,8 +32,8 @@ func hostAddress(verb string, address ...string) []string {
 	return append([]string{"ip", "address", verb, "dev", "eth0"}, address...)
 }
 
-func sysctl(name string, value int) []string {
-	return []string{"sysctl", "-q", fmt.Sprintf("%s=%d", name, value)}
+func noEcho(prefix string, value int) []string {
+	return []string{"sysctl", "-q", fmt.Sprintf("%secho_ignore_all=%d", prefix, value)}
 }
 
 // server answers TCP at a host's port until it is closed, when the port refuses connections.
@@ -67,12 +68,13 @@ func TestHealth(t *testing.T) {
 		fail, cure []string // commands in the backend
 		reason     string
 	}{
-		{vip.HealthICMP, vip.ModeNAT, ipv4, sysctl("net.ipv4.icmp_echo_ignore_all", 1), sysctl("net.ipv4.icmp_echo_ignore_all", 0), "icmp probe: no answer within 200ms"},
-		{vip.HealthICMP, vip.ModeGroup, ipv6, sysctl("net.ipv6.icmp.echo_ignore_all", 1), sysctl("net.ipv6.icmp.echo_ignore_all", 0), "icmp probe: no answer within 200ms"},
-		{vip.HealthTCP, vip.ModeGroup, ipv4, blackhole("add", "10.0.0.100"), blackhole("del", "10.0.0.100"), "tcp probe: no answer from port 8080 within 200ms"},
-		{vip.HealthTCP, vip.ModeNAT, ipv6, blackhole("add", "fd00::100"), blackhole("del", "fd00::100"), "tcp probe: no answer from port 8080 within 200ms"},
-		{vip.HealthARP, vip.ModeGroup, ipv4, hostAddress("del", "10.0.0.2/24"), hostAddress("add", "10.0.0.2/24"), "arp probe: no answer within 200ms"},
-		{vip.HealthARP, vip.ModeNAT, ipv6, hostAddress("del", "fd00::2/64"), hostAddress("add", "fd00::2/64", "nodad"), "ND probe: no answer within 200ms"},
+		{vip.HealthICMP, vip.ModeNAT, ipv4, noEcho("net.ipv4.icmp_", 1), noEcho("net.ipv4.icmp_", 0), "icmp probe: no answer"},
+		{vip.HealthICMP, vip.ModeGroup, ipv6, noEcho("net.ipv6.icmp.", 1), noEcho("net.ipv6.icmp.", 0), "icmp probe: no answer"},
+		{vip.HealthTCP, vip.ModeGroup, ipv4, blackhole("add", ipv4.vip), blackhole("del", ipv4.vip), "tcp probe: no answer from port 8080"},
+		{vip.HealthTCP, vip.ModeNAT, ipv6, blackhole("add", ipv6.vip), blackhole("del", ipv6.vip), "tcp probe: no answer from port 8080"},
+		{vip.HealthTCP, vip.ModeDeferred, ipv4, blackhole("add", ipv4.vip), blackhole("del", ipv4.vip), "tcp probe: no answer from port 8080"},
+		{vip.HealthARP, vip.ModeGroup, ipv4, hostAddress("del", "10.0.0.2/24"), hostAddress("add", "10.0.0.2/24"), "arp probe: no answer"},
+		{vip.HealthARP, vip.ModeNAT, ipv6, hostAddress("del", "fd00::2/64"), hostAddress("add", "fd00::2/64", "nodad"), "ND probe: no answer"},
 	} {
 		t.Run(fmt.Sprintf("%s-%s-%s", c.kind, c.mode, c.family.name), func(t *testing.T) {
 			w := line(t, 2, "")
@@ -87,7 +89,7 @@ func TestHealth(t *testing.T) {
 			}
 			w.run(b2, c.fail...)
 			w.awaitState("web", "b2", vip.StateDown)
-			if s, err := w.status("web", "b2"); err != nil || s.Reason != c.reason {
+			if s, err := w.status("web", "b2"); err != nil || s.Reason != c.reason+" within 200ms" {
 				t.Errorf("b2 is %+v, %v; want the reason %q", s, err, c.reason)
 			}
 			w.alone(client, "b1")
@@ -309,7 +311,8 @@ func TestHealthUnheard(t *testing.T) {
 	serve(8080, b1, b2)
 	p.start()
 	for i, kind := range []string{vip.HealthARP, vip.HealthICMP, vip.HealthTCP} {
-		p.service(vip.Spec{Name: kind, Address: fmt.Sprintf("10.9.0.%d", i), Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup, Health: fast(kind)}, 8080, b1, b2)
+		p.service(vip.Spec{Name: kind, Address: fmt.Sprintf("10.9.0.%d", i), Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup,
+			Health: fast(kind)}, 8080, b1, b2)
 	}
 	heard := client.Frames()
 	own := b1.Frames()

@@ -51,6 +51,7 @@ func frame(w what, at place, s secret) ([]byte, error) {
 	}
 	ip := header(at.source, w.Address, proto)
 	stack = append(stack, ip)
+	id, seq := uint16(s.seq>>16), uint16(s.seq)
 	echo := gopacket.Payload(binary.BigEndian.AppendUint64(nil, s.echo))
 	switch {
 	case tcp:
@@ -62,13 +63,13 @@ func frame(w what, at place, s secret) ([]byte, error) {
 		}
 		stack = append(stack, syn)
 	case w.Address.Is4():
-		stack = append(stack, &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeEchoRequest, 0), Id: uint16(s.seq >> 16), Seq: uint16(s.seq)}, echo)
+		stack = append(stack, &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeEchoRequest, 0), Id: id, Seq: seq}, echo)
 	default:
 		message := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeEchoRequest, 0)}
 		if err := message.SetNetworkLayerForChecksum(ip); err != nil {
 			return nil, err
 		}
-		stack = append(stack, message, &layers.ICMPv6Echo{Identifier: uint16(s.seq >> 16), SeqNumber: uint16(s.seq)}, echo)
+		stack = append(stack, message, &layers.ICMPv6Echo{Identifier: id, SeqNumber: seq}, echo)
 	}
 	b := gopacket.NewSerializeBufferExpectedSize(128, 0)
 	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, stack...); err != nil {
