@@ -48,7 +48,10 @@ func DropReason(r *flows.Rule) (reason string, ok bool) {
 	case r.Table == apps.TableRoute:
 		return "a backend's answer, but there is no gateway to its client", true
 	case r.Table == apps.TableForward && r.Priority == prioOwn:
-		return "to a VIP's MAC or that of probes, but to no VIP and no answer", true
+		if dst, _ := r.Match.Get(flows.EthDst); dst.Value == apps.ProbeMAC.Value() {
+			return "to the MAC of probes, but no answer", true
+		}
+		return "to a VIP's MAC, but to no VIP", true
 	case r.Table == apps.TableForward && r.Priority == prioOffTree:
 		return "flooded by a link that is not on the spanning tree", true
 	case r.Table == apps.TableForward:

@@ -41,8 +41,10 @@ const (
 func (b *builder) base() {
 	b.rule(apps.TableAnswer, prioStep, 0, state(nil, apps.CTReply, apps.CTInvalid), flows.Go(apps.TableForward))
 	if len(b.view.Routers) > 0 {
-		b.rule(apps.TableAnswer, prioRouted, 0, state(nil, apps.CTReply, apps.CTInvalid).MAC(flows.EthDst, apps.VIPMAC),
-			flows.DecTTL{}, flows.Go(apps.TableRoute))
+		for _, f := range families { // only of IP there is a TTL
+			b.rule(apps.TableAnswer, prioRouted, 0, state(f.IP(), apps.CTReply, apps.CTInvalid).MAC(flows.EthDst, apps.VIPMAC),
+				flows.DecTTL{}, flows.Go(apps.TableRoute))
+		}
 	}
 	b.rule(apps.TableAnswer, 0, 0, nil, flows.Go(apps.TableVIP))
 	b.rule(apps.TableMirror, 0, 0, nil, flows.Go(apps.TableVIP))
