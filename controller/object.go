@@ -111,7 +111,7 @@ func (p op) inverse() op {
 }
 
 // deletes reports whether the object goes.
-func (p op) deletes() bool { return p.after.none() }
+func (p *op) deletes() bool { return p.after.none() }
 
 // String is what is to be done, as text.
 func (p op) String() string {

@@ -8,16 +8,17 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// wish is an object that an owner wants.
+// wish is an object that an owner wants, and what the switch holds in its place.
 type wish struct {
 	object
 	owner Owner
+	held  heldObject
 }
 
 // wishes are all objects that some owners want, by identity. Who wants two different things under one identity, or one that
 // is another owner's, is refused.
 func (d *desired) wishes(states []OwnerState) (map[key]wish, map[Owner]error) {
-	all, bad := map[key]wish{}, map[Owner]error{}
+	all, bad := make(map[key]wish, wanted(states)), map[Owner]error{}
 	asked := make(map[Owner]bool, len(states))
 	for _, s := range states {
 		asked[s.Owner] = true
@@ -25,13 +26,14 @@ func (d *desired) wishes(states []OwnerState) (map[key]wish, map[Owner]error) {
 	for _, s := range states {
 		for k, o := range s.State.all {
 			var taken error
+			held := d.held.get(k)
 			if other, twice := all[k]; twice && (other.owner != s.Owner || !o.same(other.object, d.version)) {
 				taken = fmt.Errorf("its identity is taken: %s wants %s", other.owner, other.object)
-			} else if held := d.held.get(k); held.owner != nil && !asked[held.owner] {
+			} else if held.owner != nil && !asked[held.owner] {
 				taken = fmt.Errorf("its identity is taken: %s has %s", held.owner, held.object)
 			}
 			if taken == nil {
-				all[k] = wish{o, s.Owner}
+				all[k] = wish{o, s.Owner, held}
 			} else if bad[s.Owner] == nil {
 				bad[s.Owner] = &RefusedError{DPID: d.dpid, Owner: s.Owner, What: o.String(), Err: taken}
 			}
@@ -60,13 +62,16 @@ func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) 
 		return nil, bad
 	}
 	s = &step{}
-	for k, w := range want {
-		held := d.held.get(k)
-		switch {
-		case held.none() || !w.same(held.object, d.version):
-			s.ops = append(s.ops, op{key: k, before: held.object, after: w.object, from: held.owner, owner: w.owner})
-		case held.owner != w.owner:
-			s.adopted = append(s.adopted, adoption{k, w.owner})
+	for i := range states {
+		for k, o := range states[i].State.all {
+			w := want[k]
+			switch {
+			case w.object != o: // wanted twice: the other one counts
+			case w.held.none() || !w.same(w.held.object, d.version):
+				s.ops = append(s.ops, op{key: k, before: w.held.object, after: o, from: w.held.owner, owner: w.owner})
+			case w.held.owner != w.owner:
+				s.adopted = append(s.adopted, adoption{k, w.owner})
+			}
 		}
 	}
 	remove := func(owner Owner) {
@@ -99,7 +104,7 @@ func (d *desired) mine(k key) bool {
 
 // stage is when an operation is done: meters, groups and rules come into being in this order and go in the reverse order,
 // so that nothing ever refers to what is not there. A switch deletes a rule together with a group or meter it refers to.
-func (p op) stage() int {
+func (p *op) stage() int {
 	if p.deletes() {
 		return 5 - int(p.key.class)
 	}
@@ -116,27 +121,37 @@ const (
 // from the last table to the first, so that no packet is led into a table not filled yet, and deleted the other way.
 func arrange(ops []op) {
 	depth := groupDepths(ops)
-	slices.SortFunc(ops, func(p, q op) int {
+	order := make([]*op, len(ops)) // operations are large
+	for i := range ops {
+		order[i] = &ops[i]
+	}
+	slices.SortFunc(order, func(p, q *op) int {
 		if c := cmp.Compare(p.stage(), q.stage()); c != 0 {
 			return c
 		}
-		if p.key.class == aRule {
-			return p.compareRules(q)
-		}
-		a, b := p, q
 		if p.deletes() {
-			a, b = q, p
+			p, q = q, p
 		}
-		return cmp.Or(cmp.Compare(depth[a.key.id], depth[b.key.id]), cmp.Compare(a.key.id, b.key.id))
+		if p.key.class == aRule {
+			return compareRules(p.key.rule, q.key.rule)
+		}
+		return cmp.Or(cmp.Compare(depth[p.key.id], depth[q.key.id]), cmp.Compare(p.key.id, q.key.id))
 	})
+	sorted := make([]op, len(ops))
+	for i, p := range order {
+		sorted[i] = *p
+	}
+	copy(ops, sorted)
 }
 
-func (p op) compareRules(q op) int {
-	a, b := p.after.rule, q.after.rule
-	if p.deletes() {
-		a, b = q.before.rule, p.before.rule
+func compareRules(a, b flows.RuleKey) int {
+	if c := cmp.Compare(b.Table(), a.Table()); c != 0 {
+		return c
 	}
-	return cmp.Or(cmp.Compare(b.Table, a.Table), cmp.Compare(b.Priority, a.Priority), a.Match.Compare(b.Match))
+	if c := cmp.Compare(b.Priority(), a.Priority()); c != 0 {
+		return c
+	}
+	return a.Compare(b)
 }
 
 // groupDepths is for each group the length of the longest chain of groups that it refers to.

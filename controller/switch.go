@@ -42,6 +42,8 @@ type Switch struct {
 	desired  desired // the applying goroutine's own
 	endTurn  func()  // of one taken by the handshake until all that was found is compared; the applying goroutine's own too
 
+	attached atomic.Pointer[any] // the handler's
+
 	ready atomic.Bool   // Connected has been or is being called
 	done  chan struct{} // closed when the session is to end
 	gone  chan struct{} // closed when all is over
@@ -80,6 +82,17 @@ func (sw *Switch) Info() Info {
 	info.Ports = slices.Clone(sw.ports)
 	sw.mu.Unlock()
 	return info
+}
+
+// Attach keeps something of the handler's with the session.
+func (sw *Switch) Attach(x any) { sw.attached.Store(&x) }
+
+// Attached is what was given to Attach last, nil before.
+func (sw *Switch) Attached() any {
+	if x := sw.attached.Load(); x != nil {
+		return *x
+	}
+	return nil
 }
 
 // DPID is the switch's datapath id.

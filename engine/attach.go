@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/controller"
@@ -15,7 +14,7 @@ import (
 func (e *Engine) Connected(sw *controller.Switch, conns []flows.InstalledRule) {
 	info := sw.Info()
 	s := &session{engine: e, sw: sw, dpid: info.DPID}
-	e.attach(sw, s)
+	sw.Attach(s)
 	for _, r := range e.adopt(s.dpid, conns) {
 		sw.DeleteStrict(&r)
 	}
@@ -75,7 +74,7 @@ func (e *Engine) Disconnected(sw *controller.Switch, err error) {
 		reason = err.Error()
 	}
 	d := sw.Info().DPID
-	e.attach(sw, nil)
+	sw.Attach(nil)
 	e.post(func() {
 		if s := e.switches[d]; s == nil || s.sw != sw {
 			return // a newer session has taken over
@@ -89,22 +88,6 @@ func (e *Engine) Disconnected(sw *controller.Switch, err error) {
 		e.settled.stale = true
 		e.tell("switch", d.String(), "disconnected: "+reason)
 	})
-}
-
-// attach puts a session into the map that readers use, or takes it out.
-func (e *Engine) attach(sw *controller.Switch, s *session) {
-	for {
-		old := e.sessions.Load()
-		next := maps.Clone(*old)
-		if s == nil {
-			delete(next, sw)
-		} else {
-			next[sw] = s
-		}
-		if e.sessions.CompareAndSwap(old, &next) {
-			return
-		}
-	}
 }
 
 // tellPort tells of a port that has come, gone, or changed between up and down. The topology is as before.

@@ -127,7 +127,10 @@ func (e *Engine) connectionApp(sw *controller.Switch, cookie uint64) (*session, 
 }
 
 // session is the session of a connected switch, nil if it is not attached.
-func (e *Engine) session(sw *controller.Switch) *session { return (*e.sessions.Load())[sw] }
+func (e *Engine) session(sw *controller.Switch) *session {
+	s, _ := sw.Attached().(*session)
+	return s
+}
 
 func (s *session) Add(r *flows.Rule)     { s.sw.Add(r) }
 func (s *session) Delete(r *flows.Rule)  { s.sw.DeleteStrict(r) }

@@ -61,7 +61,6 @@ type Engine struct {
 	topoCounts  atomic.Pointer[topo.Counters]
 
 	view      atomic.Pointer[apps.View]
-	sessions  atomic.Pointer[map[*controller.Switch]*session]
 	status    *status
 	stats     *controller.Stats
 	courses   *courses
@@ -97,7 +96,6 @@ func New(cfg Config) (*Engine, error) {
 		generations: newGenerations(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
-	e.sessions.Store(&map[*controller.Switch]*session{})
 	e.health = health.New(health.Config{Now: cfg.Now})
 	for _, m := range append(slices.Clip(cfg.Apps), Mount{apps.ClassHealth, e.health}) {
 		e.apps = append(e.apps, m.App)

@@ -16,13 +16,12 @@ const keyHealth = "health"
 
 // sendProbe sends a probe of a backend out of its port; false: the switch has no session.
 func (e *Engine) sendProbe(at topo.PortID, frame []byte) bool {
-	for _, s := range *e.sessions.Load() {
-		if s.dpid == at.DPID {
-			s.sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: at.No}}, frame)
-			return true
-		}
+	sw, ok := e.ctl.Switch(at.DPID)
+	if !ok || e.session(sw) == nil {
+		return false
 	}
-	return false
+	sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: at.No}}, frame)
+	return true
 }
 
 // probed takes down the backends whose probes have failed, and notes of those which the topology takes for down that they have.

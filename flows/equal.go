@@ -12,6 +12,12 @@ type RuleKey struct{ key string }
 // Key is the rule's identity.
 func (r Rule) Key() RuleKey { return RuleKey{string(r.appendKey(nil))} }
 
+// Table is the rule's.
+func (k RuleKey) Table() uint8 { return k.key[0] }
+
+// Priority is the rule's.
+func (k RuleKey) Priority() uint16 { return uint16(k.key[1])<<8 | uint16(k.key[2]) }
+
 // Compare orders identities.
 func (k RuleKey) Compare(o RuleKey) int { return strings.Compare(k.key, o.key) }
 

@@ -1,7 +1,6 @@
 package topo
 
 import (
-	"bytes"
 	"cmp"
 	"net/netip"
 	"slices"
@@ -53,6 +52,7 @@ func (c Cable) Compare(o Cable) int { return cmp.Or(c.A.Compare(o.A), c.B.Compar
 type Snapshot struct {
 	switches []switchView // by DPID
 	hosts    []*Host      // by MAC
+	macs     []uint64     // of hosts, as numbers: every packet-in is looked up
 	addrs    []addrEntry  // by address
 	graph    *graph
 }
@@ -103,6 +103,9 @@ func (s *Snapshot) Ports(d flows.DPID) []Port {
 // Port is one port.
 func (s *Snapshot) Port(id PortID) (Port, bool) {
 	ports := s.Ports(id.DPID)
+	if i := id.No - 1; i < uint32(len(ports)) && ports[i].No == id.No {
+		return ports[i], true // as most switches number them
+	}
 	i, ok := slices.BinarySearchFunc(ports, id.No, func(p Port, no uint32) int { return cmp.Compare(p.No, no) })
 	if !ok {
 		return Port{}, false
@@ -129,11 +132,16 @@ func (s *Snapshot) Hosts() []*Host { return s.hosts }
 
 // Host is the host with a MAC.
 func (s *Snapshot) Host(m flows.MAC) (*Host, bool) {
-	i, ok := slices.BinarySearchFunc(s.hosts, m, func(h *Host, m flows.MAC) int { return bytes.Compare(h.MAC[:], m[:]) })
+	i, ok := slices.BinarySearch(s.macs, macNumber(m))
 	if !ok {
 		return nil, false
 	}
 	return s.hosts[i], true
+}
+
+// macNumber is a MAC as a number, in the same order.
+func macNumber(m flows.MAC) uint64 {
+	return uint64(m[0])<<40 | uint64(m[1])<<32 | uint64(m[2])<<24 | uint64(m[3])<<16 | uint64(m[4])<<8 | uint64(m[5])
 }
 
 // HostAt is the host that has an address.

@@ -173,12 +173,13 @@ func (t *Topology) Snapshot() *Snapshot {
 	if !t.changed && t.snap != nil {
 		return t.snap
 	}
-	s := &Snapshot{graph: t.snap.graph, switches: make([]switchView, len(t.switches)), hosts: make([]*Host, len(t.hosts))}
+	s := &Snapshot{graph: t.snap.graph, switches: make([]switchView, len(t.switches)), hosts: make([]*Host, len(t.hosts)),
+		macs: make([]uint64, len(t.hosts))}
 	for i, sw := range t.switches {
 		s.switches[i] = sw.view()
 	}
 	for i, h := range t.hosts {
-		s.hosts[i] = h.view()
+		s.hosts[i], s.macs[i] = h.view(), macNumber(h.mac)
 		for _, a := range s.hosts[i].Addresses {
 			s.addrs = append(s.addrs, addrEntry{a, s.hosts[i]})
 		}
