@@ -223,6 +223,9 @@ func (d *document) mapping(n ast.Node, out reflect.Value, key string) {
 		at := strings.TrimPrefix(key+"."+name, ".")
 		d.lines[at] = p.Key.GetToken().Position.Line
 		i := slices.Index(keys(out.Type()), name)
+		if i < 0 && answered(out.Type(), name) {
+			continue
+		}
 		if i < 0 {
 			d.fail(at, "unknown key; want one of %s", strings.Join(keys(out.Type()), ", "))
 			continue

@@ -3,14 +3,15 @@ package config
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
-// VIPs reads declarations of VIPs: in each YAML document a VIP, a list of VIPs, or a list under the key vips. They are valid,
-// each name is there once, and what is left out stays so. The error is [Errors].
+// VIPs reads declarations of VIPs: in each YAML document a VIP, a list of VIPs, or a list under the key vips, or items as the API
+// answers. They are valid, each name is there once, and what is left out stays so. The error is [Errors].
 func VIPs(file string, data []byte) ([]vip.Spec, error) {
 	docs, err := parse(file, data)
 	if err != nil {
@@ -47,9 +48,22 @@ func (d *document) vips() (specs []vip.Spec, prefix string) {
 		d.decode(&list)
 		return list.VIPs, "vips"
 	}
+	if d.has("items") {
+		var list struct {
+			Items []vip.Spec `json:"items"`
+		}
+		d.decode(&list)
+		return list.Items, "items"
+	}
 	specs = make([]vip.Spec, 1)
 	d.decode(&specs[0])
 	return specs, "-"
+}
+
+// answered reports whether a key is one that a VIP has where it is read, and not where it is declared. It is passed over, so that
+// what was read can be declared again.
+func answered(t reflect.Type, key string) bool {
+	return t == reflect.TypeFor[vip.Spec]() && (key == "version" || key == "origin" || key == "status")
 }
 
 // has reports whether the document is a mapping with a key.

@@ -17,6 +17,8 @@ func TestVIPs(t *testing.T) {
 		{"mixed", "vips:\n" + item(a) + "---\n" + b, "a b"},
 		{"JSON", `{"name":"a","address":"10.0.0.100","protocol":"tcp","port":80,"backends":[{"name":"x","address":"10.0.0.1"}]}`, "a"},
 		{"an empty list", "vips: []\n", ""},
+		{"as read", a + "version: 7\norigin: api\nstatus: {phase: up, backends: [{name: x, state: up}]}\n", "a"},
+		{"a list as read", "items:\n" + item(a+"version: 7\nstatus: {}\n") + item(b), "a b"},
 		{"an alias", "vips:\n- &x {name: a, address: 10.0.0.100, protocol: tcp, port: 80, backends: [&y {name: x, address: 10.0.0.1}]}\n" +
 			"- {name: b, address: 10.0.0.101, protocol: tcp, port: 80, backends: [*y]}\n", "a b"},
 	}
@@ -50,6 +52,7 @@ func TestVIPsErrors(t *testing.T) {
 		{"vips: 3\n", "f:1: vips: want a list"},
 		{"just text\n", "f:1: want keys: name, address,"},
 		{"vips: []\nvip: []\n", "f:2: vip: unknown key; want one of vips"},
+		{a + "backends:\n- {name: b, address: 10.0.0.1, status: {}}", "f:6: backends[0].status: unknown key"},
 		{"- name: a\n  port: x\n  address: 10.0.0.1\n  protocol: tcp", "f:2: [0].port: x: want 1 to 65535"},
 		{a + "backends:\n- {name: b, address: 10.0.0.1}\n- {name: b, address: 10.0.0.2}", "f:7: backends[1].name: b: is also the name of backends[0]"},
 	}

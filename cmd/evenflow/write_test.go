@@ -107,6 +107,21 @@ func TestApplyUnchanged(t *testing.T) {
 	result{0, "vip web unchanged\n", ""}.check(t, command(t, f.URL, "{name: web, address: 10.0.0.100, protocol: tcp, port: 80}", "apply", "-f", "-"))
 }
 
+// What get prints can be applied.
+func TestApplyWhatWasRead(t *testing.T) {
+	f := applyAPI(t)
+	f.answers["PUT /api/v1/vips/web"], f.answers["PUT /api/v1/vips/dns"] = answer{200, webRead}, answer{200, dnsRead}
+	for _, args := range []string{"get vip web -o yaml", "get vip web -o json", "get vips -o yaml", "get vips -o json"} {
+		reader := newFakeAPI(t, reads())
+		text := command(t, reader.URL, "", strings.Fields(args)...)
+		want := "vip web unchanged\n"
+		if strings.Contains(args, "vips") {
+			want += "vip dns unchanged\n"
+		}
+		result{0, want, ""}.check(t, command(t, f.URL, text.out, "apply", "-f", "-"))
+	}
+}
+
 // A refused VIP does not stop the others, but nothing is pruned then.
 func TestApplyGoesOnAfterError(t *testing.T) {
 	f := applyAPI(t)
