@@ -4,8 +4,9 @@
 Two clients hold 60 connections through the VIP, with requests on them all the
 time, and fetch pages, each over a new connection, while what an operator does,
 and what he does not, happens: see ACTS. No request may fail. No connection may
-break or go to another server, but those to a server that is lost. A batch of
-requests after each act shows who serves.
+break or go to another server, but those to a server that is lost, or that has
+drained for as long as it may. A batch of requests after each act shows who
+serves.
 
 On a terminal the network stays up at the end until Enter or Ctrl-C. The last
 line is `demo: ok requests=N failed=0 broken=0`, with exit code 0, or
@@ -25,6 +26,7 @@ BACKEND_PORT = 8080
 BACKENDS = ["b1", "b2", "b3", "b4"]
 CLIENTS = ["c1", "c2"]
 HELD = 60  # connections
+DRAIN = 10  # seconds that connections to a draining backend have
 
 
 class Demo:
@@ -134,7 +136,21 @@ def cable_pulled(demo):
     demo.batch("four backends", BACKENDS)
 
 
-ACTS = [added, drained, controller_killed, cable_pulled]
+def drain_ended(demo):
+    """A backend is drained to the end, and removed: b3"""
+    demo.vip.alter(drain_timeout="%ds" % DRAIN)
+    demo.vip.set("b3", admin="draining")
+    demo.check_held()
+    demo.batch("no new connections for b3", others("b3"))
+    demo.lose("b3")
+    say("  drained after %.1f s; what was left is ended then" % demo.vip.await_states({"b3": "drained"}))
+    demo.check_held()
+    demo.vip.remove("b3")
+    demo.batch("three backends", others("b3"))
+    demo.check_held()
+
+
+ACTS = [added, drained, controller_killed, cable_pulled, drain_ended]
 
 
 def table(batches):

@@ -32,6 +32,10 @@ class Service:
             "backends": [self.backend(name, **fields) for name in names]})
         self.await_states(dict.fromkeys(names, "up"))
 
+    def alter(self, **fields):
+        """Change fields of the VIP; every switch has confirmed it when this returns."""
+        self.controller.call("PATCH", "/api/v1/vips/%s?wait=30s" % self.name, fields)
+
     def delete(self):
         self.controller.call("DELETE", "/api/v1/vips/%s?wait=30s" % self.name)
 
