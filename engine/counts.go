@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/flows"
 )
 
 // Counts are what the engine, the topology and the apps have turned away.
@@ -40,10 +42,31 @@ func (e *Engine) Counts() []apps.Count {
 	return out
 }
 
-// noteCounts makes the topology's counts readable from outside the loop.
+// noteCounts makes the topology's counts, and whom it has refused an address of ours, readable from outside the loop.
 func (e *Engine) noteCounts() {
 	c := e.topo.Counters()
-	if old := e.topoCounts.Load(); old == nil || *old != c {
+	old := e.topoCounts.Load()
+	if old == nil || *old != c {
 		e.topoCounts.Store(&c)
 	}
+	if old == nil || old.RefusedClaims != c.RefusedClaims || e.usurpers.Load() != nil {
+		e.usurpers.Store(nil)
+		if u := e.topo.Usurpers(); len(u) > 0 {
+			e.usurpers.Store(&u)
+		}
+	}
+}
+
+// usurped is what hosts of a switch do with addresses of VIPs and routers.
+func (e *Engine) usurped(d flows.DPID) (out []string) {
+	u := e.usurpers.Load()
+	if u == nil {
+		return nil
+	}
+	for _, s := range *u {
+		if s.At.DPID == d {
+			out = append(out, fmt.Sprintf("host %s at port %d uses %s, which is a VIP's or a router's: take it from the host", s.MAC, s.At.No, s.Addr))
+		}
+	}
+	return out
 }

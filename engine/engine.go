@@ -59,6 +59,7 @@ type Engine struct {
 	events      *eventLog
 	undelivered undelivered
 	topoCounts  atomic.Pointer[topo.Counters]
+	usurpers    atomic.Pointer[[]topo.Sighting]
 
 	view      atomic.Pointer[apps.View]
 	status    *status

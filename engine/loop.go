@@ -78,10 +78,10 @@ func (e *Engine) settle() {
 	for s := range asked {
 		s.sw.Flush()
 	}
+	e.noteCounts()
 	for _, ev := range e.topo.Events() {
 		e.tell(ev.Kind, ev.Subject, ev.Message)
 	}
-	e.noteCounts()
 	e.saveIfDue()
 	if due := e.drains.due; !due.IsZero() && !e.cfg.Now().Before(due) {
 		e.settled.stale = true

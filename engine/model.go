@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -44,6 +46,36 @@ func (m *model) overlapping(x *vip.VIP) error {
 		}
 	}
 	return nil
+}
+
+// chained refuses a backend at an address that is no host's but a VIP's, and a VIP at a backend's: a packet is balanced once. The
+// error is [vip.FieldErrors].
+func (m *model) chained(x *vip.VIP) error {
+	var wrong vip.FieldErrors
+	for _, y := range m.vips {
+		if y.ID == x.ID {
+			continue
+		}
+		for i := range x.Backends {
+			if x.Backends[i].Address == y.Address {
+				wrong = append(wrong, vip.FieldError{Field: fmt.Sprintf("backends[%d].address", i), Value: x.Backends[i].Address.String(),
+					Message: fmt.Sprintf("is the address of VIP %q; want a host's", y.Spec.Name)})
+			}
+		}
+		for i := range y.Backends {
+			if y.Backends[i].Address == x.Address {
+				wrong = append(wrong, vip.FieldError{Field: "address", Value: x.Address.String(),
+					Message: fmt.Sprintf("is the address of backend %q of VIP %q; want one that no host has", y.Backends[i].Name, y.Spec.Name)})
+			}
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	slices.SortFunc(wrong, func(a, b vip.FieldError) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message))
+	})
+	return wrong
 }
 
 // addresses are those of all VIPs.

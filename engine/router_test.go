@@ -5,15 +5,76 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/controller/controllertest"
 	"github.com/evenflow/evenflow/store"
+	"github.com/evenflow/evenflow/topo"
 )
 
 // An address is a router's or a VIP's, whichever was there first.
+// A backend at a VIP's address, or a VIP at a backend's, is refused by the field's name.
+func TestVIPsAreNoBackends(t *testing.T) {
+	e := start(t, store.Memory(), nil)
+	ctx := context.Background()
+	if _, err := e.CreateVIP(ctx, spec("web", "10.0.0.100", "b1=10.0.0.1"), apps.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[string]vip.Spec{
+		`backends[1].address: 10.0.0.100: is the address of VIP "web"; want a host's`:               spec("a", "10.0.0.101", "b1=10.0.0.1", "b2=10.0.0.100"),
+		`address: 10.0.0.1: is the address of backend "b1" of VIP "web"; want one that no host has`: spec("b", "10.0.0.1"),
+	} {
+		_, err := e.CreateVIP(ctx, s, apps.WriteOptions{})
+		if fields := (vip.FieldErrors{}); !errors.As(err, &fields) || fields.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if _, err := e.CreateVIP(ctx, spec("c", "10.0.0.101"), apps.WriteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := e.UpdateVIP(ctx, "web", apps.WriteOptions{}, func(s *vip.Spec) error {
+		s.Backends = append(s.Backends, vip.BackendSpec{Name: "b2", Address: "10.0.0.101"})
+		return nil
+	}); !errors.As(err, new(vip.FieldErrors)) {
+		t.Errorf("a backend added: %v", err)
+	}
+}
+
+// A host that uses a VIP's address is a problem of its switch, until it has not for a while.
+func TestHostWithAVIPsAddress(t *testing.T) {
+	fake := controllertest.NewSwitch(1, controllertest.Ports(1, 2))
+	e, ctx := withSwitch(t, store.Memory(), fake, func(cfg *Config) {
+		cfg.Topo.Ports = map[topo.PortID]topo.Fixed{{DPID: 1, No: 1}: {Kind: topo.Edge}}
+	})
+	r, err := e.CreateVIP(ctx, spec("web", "10.0.0.100"), apps.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.WaitVIP(ctx, "web", r.Version); err != nil {
+		t.Fatal(err)
+	}
+	if p := e.Switches()[0].Problems; len(p) != 0 {
+		t.Errorf("problems %v", p)
+	}
+	changed := e.EventsChanged()
+	fake.PacketIn(1, apps.Cookie(apps.KindDesired, apps.ClassBase, 0), announcement(100))
+	for want := "host 02:00:00:00:00:64 at port 1 uses 10.0.0.100"; ; changed = e.EventsChanged() {
+		if p := e.Switches()[0].Problems; len(p) == 1 && strings.HasPrefix(p[0], want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("problems %v, want %s", e.Switches()[0].Problems, want)
+		}
+	}
+}
+
 func TestRouterIsNoVIP(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)

@@ -52,6 +52,7 @@ func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 	if sw, ok := e.ctl.Switch(d); ok {
 		fillSwitch(&s, sw)
 	}
+	s.Problems = append(s.Problems, e.usurped(d)...)
 	return s, nil
 }
 

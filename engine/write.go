@@ -145,6 +145,9 @@ func (e *Engine) fits(x *vip.VIP) error {
 	if err := e.routerWith(x); err != nil {
 		return err
 	}
+	if err := e.model.chained(x); err != nil {
+		return err
+	}
 	if h, ok := e.topo.Snapshot().HostAt(x.Address); ok {
 		return fmt.Errorf("%w: address %s is that of host %s at switch %s port %d", apps.ErrConflict, x.Address, h.MAC, h.At.DPID, h.At.No)
 	}

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/flows"
@@ -108,6 +109,17 @@ func (t *Topology) refuseReserved(now time.Time, h *host, a netip.Addr) {
 	t.claims[k] = &claim{seen: Sighting{At: h.at, MAC: h.mac, Addr: a}, until: until, refused: true}
 	t.tell("host", h.mac.String(), "address %s refused at %s: it is a VIP's or a router's", a, h.at)
 	t.wake(until)
+}
+
+// Usurpers are the hosts that have lately used an address which is no host's, by address.
+func (t *Topology) Usurpers() (out []Sighting) {
+	for k, c := range t.claims {
+		if c.refused && k.addr.IsValid() && t.reserved[k.addr] {
+			out = append(out, c.seen)
+		}
+	}
+	slices.SortFunc(out, func(a, b Sighting) int { return a.Addr.Compare(b.Addr) })
+	return out
 }
 
 // SetReserved names the addresses that no host may have, beside the one that probes come from: those of VIPs and routers. A

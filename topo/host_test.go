@@ -153,6 +153,13 @@ func TestAddressClaims(t *testing.T) {
 		n.speaks(at(1, 1), h, 0)
 		n.wantEvents("host h2 heard at s2:1", "host h2 address 10.0.0.1 refused at s2:1: it is a VIP's or a router's")
 		n.want(found, "h1 [] at s1:1 live=true", "h2 [] at s2:1 live=true")
+		if u := n.topo.Usurpers(); len(u) != 1 || u[0].At != at(2, 1) || u[0].Addr != addr(1) {
+			t.Errorf("usurpers: %+v", u)
+		}
+		n.topo.SetReserved(nil)
+		if u := n.topo.Usurpers(); len(u) != 0 {
+			t.Errorf("usurpers of nothing: %+v", u)
+		}
 	})
 }
 
