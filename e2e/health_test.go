@@ -244,7 +244,7 @@ func TestHealthLost(t *testing.T) {
 	_ = p.server.Close()
 	p.awaitState("web", "b2", vip.StateDown)
 	p.server = listen(p.b2, 8080)
-	p.awaitReason("b2", "flapping: answers again, but has gone down 2 times in short order; held down for 1.25s")
+	p.awaitReason("b2", "answers again; flapping: down 2 times in short order, so held down for 1.25s")
 	p.awaitState("web", "b2", vip.StateUp)
 	events, err := list[apps.Event](p.api, "/events?last=1000")
 	if err != nil {
@@ -259,6 +259,7 @@ func TestHealthLost(t *testing.T) {
 	if got := strings.Join(told, " "); !strings.HasSuffix(got, "down up down up") {
 		t.Errorf("told of b2: %s", got)
 	}
+	p.told("backend web/b2 down: tcp probe: port 8080 refuses connections; flapping")
 }
 
 // A controller that is killed and started again marks nobody down, changes nothing in the switches, and gives a backend that was

@@ -50,10 +50,7 @@ func (s *state) passed(now time.Time, t target) (changed bool) {
 		return false
 	}
 	if now.Before(s.until) {
-		reason := fmt.Sprintf("flapping: answers again, but has gone down %d times in short order; held down for %s",
-			s.falls, hold(s.falls, t.interval))
-		changed, s.reason = reason != s.reason, reason
-		return changed
+		return s.tell("answers again" + s.held(now, t))
 	}
 	*s = state{falls: s.falls, rose: now}
 	return true
@@ -65,16 +62,14 @@ func (s *state) failed(now time.Time, t target, why failure) (changed bool) {
 		s.lenient = false
 		return false
 	}
-	reason := describe(t, why)
 	if s.down {
 		s.streak, s.gone = 0, false
-		changed, s.reason = reason != s.reason, reason
-		return changed
+		return s.tell(describe(t, why) + s.held(now, t))
 	}
 	if s.streak++; s.streak < t.fall {
 		return false
 	}
-	s.fall(now, t, reason)
+	s.fall(now, t, describe(t, why))
 	return true
 }
 
@@ -98,9 +93,24 @@ func (s *state) pace(t target) time.Duration {
 }
 
 func (s *state) fall(now time.Time, t target, reason string) {
-	s.down, s.reason, s.streak = true, reason, 0
+	s.down, s.streak = true, 0
 	s.falls++
 	s.until = now.Add(hold(s.falls, t.interval))
+	s.reason = reason + s.held(now, t)
+}
+
+// tell sets the reason, and reports whether it is another one.
+func (s *state) tell(reason string) (changed bool) {
+	changed, s.reason = reason != s.reason, reason
+	return changed
+}
+
+// held says that a target is held down, if it is.
+func (s *state) held(now time.Time, t target) string {
+	if !now.Before(s.until) {
+		return ""
+	}
+	return fmt.Sprintf("; flapping: down %d times in short order, so held down for %s", s.falls, hold(s.falls, t.interval))
 }
 
 // hold is how long a target is held down that has gone down for the nth time: the first time not at all.

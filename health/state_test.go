@@ -63,9 +63,9 @@ func TestState(t *testing.T) {
 		"twice as long the third time":         {"---++---++++++---+++++++++++", "uuDdUuuDdDddUuuuDdDdddddddUu", ""},
 		"a failure while held down":            {"---++---++-+++++", "uuDdUuuDdDDdUuuu", ""},
 		"held down, said why": {"---++---++", "uuDdUuuDdD",
-			"flapping: answers again, but has gone down 2 times in short order; held down for 10s"},
+			"answers again; flapping: down 2 times in short order, so held down for 10s"},
 		"forgotten after a calm time": {"---++" + strings.Repeat("+", 60) + "---++", "uuDdU" + strings.Repeat("u", 60) + "uuDdU", ""},
-		"not forgotten before":        {"---++" + strings.Repeat("+", 50) + "---++", "uuDdU" + strings.Repeat("u", 50) + "uuDdD", "flapping: answers again, but has gone down 2 times in short order; held down for 10s"},
+		"not forgotten before":        {"---++" + strings.Repeat("+", 50) + "---++", "uuDdU" + strings.Repeat("u", 50) + "uuDdD", "answers again; flapping: down 2 times in short order, so held down for 10s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s state

@@ -13,6 +13,7 @@ it("a form becomes what the API takes", () => {
       mode: "nat",
       scheduler: "round-robin",
       reject: "drop",
+      health: "tcp",
       backends: [b, { ...b, name: "b2", address: " " }, { ...b, name: "b3", port: "8080", weight: "x" }],
     }),
   ).toEqual({
@@ -23,6 +24,7 @@ it("a form becomes what the API takes", () => {
     mode: "nat",
     scheduler: "round-robin",
     reject: "drop",
+    health: { type: "tcp" },
     backends: [
       { name: "b1", address: "10.0.0.1", weight: 1 },
       { name: "b3", address: "10.0.0.1", port: 8080, weight: "x" },

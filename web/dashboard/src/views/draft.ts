@@ -15,6 +15,7 @@ export interface VIPDraft {
   mode: string;
   scheduler: string;
   reject?: string;
+  health?: string;
   backends: BackendDraft[];
 }
 
@@ -44,6 +45,7 @@ export function vipOf(v: VIPDraft): Record<string, unknown> {
   if (v.mode) out.mode = v.mode;
   if (v.mode === "nat" && v.scheduler) out.scheduler = v.scheduler;
   if (v.reject) out.reject = v.reject;
+  if (v.health) out.health = { type: v.health };
   return out;
 }
 

@@ -24,6 +24,13 @@ const schedulers: [string, string][] = [
   ["sticky-roulette", "sticky-roulette, by port load"],
 ];
 
+const probes: [string, string][] = [
+  ["", "none (default): port and host alone"],
+  ["tcp", "tcp: the service accepts connections"],
+  ["icmp", "icmp: the host answers pings"],
+  ["arp", "arp: the host answers ARP or ND"],
+];
+
 const rejects: [string, string][] = [
   ["", "is refused at once (default)"],
   ["drop", "gets no answer"],
@@ -43,6 +50,7 @@ export function NewVIP() {
     mode: "",
     scheduler: "",
     reject: "",
+    health: "",
     backends: [blank(1, ""), blank(2, "")],
   });
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -77,6 +85,7 @@ export function NewVIP() {
     "mode",
     "scheduler",
     "reject",
+    "health.type",
     ...v.backends.flatMap((_, i) => ["name", "address", "port", "weight"].map((k) => `backends[${i}].${k}`)),
   ]);
   const rest = Object.entries(f).filter(([k]) => !shown.has(k));
@@ -155,6 +164,14 @@ export function NewVIP() {
               error={f.reject}
               name="reject"
               options={rejects}
+            />
+            <Field
+              label="Backends are probed by"
+              value={v.health ?? ""}
+              onInput={set("health")}
+              error={f["health.type"]}
+              name="health"
+              options={probes}
             />
           </div>
         </Card>

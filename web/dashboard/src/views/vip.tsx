@@ -88,6 +88,9 @@ export function VIPPage({ name }: { name: string }) {
           ["Live connections", <span class="num">{count(live)}</span>],
           ["New connections", <span class="num">{perSecond(newConnections.get(name))}</span>],
           ...(v.idle_timeout ? ([["Idle timeout", v.idle_timeout]] as [string, string][]) : []),
+          ...(v.health && v.health.type !== "none"
+            ? ([["Probes", `${v.health.type}, every ${v.health.interval}`]] as [string, string][])
+            : []),
           ["Declared by", v.origin === "file" ? "configuration file" : "API"],
           ["Version", <span class="num">{v.version}</span>],
         ]}
