@@ -164,6 +164,16 @@ func TestDetectorUndecided(t *testing.T) {
 	}
 }
 
+// The paper's own way: an alarm at each window that rejects, over at the first that does not.
+func TestDetectorWithoutGate(t *testing.T) {
+	s := Settings{Mode: Paper, Window: 5, Step: 5, Alpha: 0.05, Streak: 1, Release: 1}
+	r := rand.New(rand.NewPCG(1, 1))
+	d := detector(t, s, 1, 1, 1)
+	if got := fmt.Sprint(feed(t, d, r, 5, 100, 100, 300), feed(t, d, r, 10, 100, 100, 100)); got != "[imbalanced] [balanced]" {
+		t.Errorf("verdicts %s, %+v", got, d.State())
+	}
+}
+
 func TestDetectorRefusesSamples(t *testing.T) {
 	d := detector(t, Defaults(), 1, 1)
 	for _, c := range []struct {

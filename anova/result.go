@@ -100,7 +100,7 @@ func (s Settings) answer(r Result) Result {
 		return r.answer(Balanced, "the ports differ, but by %.0f %% at most (gate %.0f %%)", 100*r.Effect, 100*gate)
 	case r.Effective < leastEffective:
 		return r.answer(Undecided, "%d samples depend on each other, and are worth %.1f independent ones", r.Samples, r.Effective)
-	case far:
+	case far && gate > 0: // without a gate every window is far
 		return r.answer(Undecided, "%.0f %% from its fair share, which may be chance: p %.2g", 100*r.Effect, r.P)
 	}
 	return r.answer(Balanced, "no difference beyond chance: p %.2g", r.P)
@@ -113,7 +113,8 @@ func (r Result) answer(v Verdict, format string, args ...any) Result {
 
 // calm reports whether nothing is left of an imbalance.
 func (s Settings) calm(r Result) bool {
-	return r.idle || r.Verdict != Imbalanced && r.Effect < s.GateOf(len(r.Means))/2
+	gate := s.GateOf(len(r.Means))
+	return r.idle || r.Verdict != Imbalanced && (gate == 0 || r.Effect < gate/2)
 }
 
 // errWidth is a row of loads that is not one for each port.

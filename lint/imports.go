@@ -46,6 +46,7 @@ var allowed = []struct {
 	{"web/*", nil},
 	{"cmd/*", []string{"config", "web", "engine", "apps", "apps/*", "controller", "openflow", "topo", "flows", "anova", "store"}},
 	{"bench/othello", []string{"othello"}},
+	{"bench/anova", []string{"anova"}},
 	{"bench/*", nil},
 	{"e2e", []string{"apps", "apps/vip", "web"}},
 	{"lab", nil},
