@@ -12,6 +12,9 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
+// modes are those that there are: what is promised of backends holds in each.
+var modes = []vip.Mode{vip.ModeNAT, vip.ModeGroup, vip.ModeDeferred}
+
 // drainPool is a client and three backends with a TCP and a UDP service of a mode, and connections to each.
 type drainPool struct {
 	*groupPool
@@ -20,8 +23,8 @@ type drainPool struct {
 }
 
 func newDrainPool(t *testing.T, mode vip.Mode) *drainPool {
-	if mode == vip.ModeGroup {
-		p := newGroupPool(t, "")
+	if mode != vip.ModeNAT {
+		p := newPoolOf(t, mode, "")
 		return &drainPool{p, mode, p.open("tcp", 3), p.open("udp", 3)}
 	}
 	p := newPool(t, ipv4)
@@ -41,7 +44,7 @@ func (p *drainPool) drain(backend, limit string) {
 // gone fails the test unless datagrams of the backend's clients get no answer from it.
 func (p *drainPool) gone(when string, list []*conn, backend string) {
 	p.t.Helper()
-	if p.mode == vip.ModeGroup {
+	if p.mode != vip.ModeNAT {
 		p.rebalanced(when, list, backend)
 		return
 	}
@@ -55,7 +58,7 @@ func (p *drainPool) gone(when string, list []*conn, backend string) {
 // Connections of a draining backend live until drain_timeout; then what is left is ended, which clients are told, and the
 // backend can be removed without anybody noticing.
 func TestDrainTimeout(t *testing.T) {
-	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newDrainPool(t, mode)
 			p.drain("b2", "6s")
@@ -96,7 +99,7 @@ func TestDrainTimeout(t *testing.T) {
 
 // A controller that is killed in the midst of a drain goes on with it: the drain ends when it would have, not sooner and not later.
 func TestDrainOverRestart(t *testing.T) {
-	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newDrainPool(t, mode)
 			p.drain("b2", "12s")
@@ -134,7 +137,7 @@ func TestDrainOverRestart(t *testing.T) {
 // Over UDP, and over TCP, a service that loses its only backend and gets it back serves the sockets that have sent all the while.
 // What is refused meanwhile is refused aloud.
 func TestZeroBackendsAndBack(t *testing.T) {
-	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			w := line(t, 2, "")
 			client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1), w.host("b2", 2, 2, 2)

@@ -61,14 +61,17 @@ type groupPool struct {
 	backends []*lab.Host
 }
 
-func newGroupPool(t *testing.T, version string) *groupPool {
+func newGroupPool(t *testing.T, version string) *groupPool { return newPoolOf(t, vip.ModeGroup, version) }
+
+// newPoolOf is the same of any mode in which the switches choose.
+func newPoolOf(t *testing.T, mode vip.Mode, version string) *groupPool {
 	w := line(t, 2, version)
 	p := &groupPool{network: w, client: w.host("c1", 11, 1, 1)}
 	p.backends = []*lab.Host{w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1), w.host("b3", 3, 2, 2)}
 	serve(8080, p.backends...)
 	w.start()
 	for _, name := range []string{"tcp", "udp"} {
-		w.service(vip.Spec{Name: name, Address: address, Protocol: vip.Protocol(name), Port: "80", Mode: vip.ModeGroup}, 8080, p.backends...)
+		w.service(vip.Spec{Name: name, Address: address, Protocol: vip.Protocol(name), Port: "80", Mode: mode}, 8080, p.backends...)
 	}
 	return p
 }

@@ -172,7 +172,7 @@ func TestRefusalsAreMetered(t *testing.T) {
 // A VIP that rejects by dropping is silent to all that cannot have a connection, at its closed ports too, and tells those who had
 // one. VIPs of other addresses answer as ever.
 func TestRejectByDropping(t *testing.T) {
-	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
+	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			w := line(t, 1, "")
 			client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2)
