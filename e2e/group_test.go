@@ -61,7 +61,9 @@ type groupPool struct {
 	backends []*lab.Host
 }
 
-func newGroupPool(t *testing.T, version string) *groupPool { return newPoolOf(t, vip.ModeGroup, version) }
+func newGroupPool(t *testing.T, version string) *groupPool {
+	return newPoolOf(t, vip.ModeGroup, version)
+}
 
 // newPoolOf is the same of any mode in which the switches choose.
 func newPoolOf(t *testing.T, mode vip.Mode, version string) *groupPool {
