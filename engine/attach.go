@@ -27,10 +27,8 @@ func (e *Engine) Connected(sw *controller.Switch, conns []flows.InstalledRule) {
 	}
 	e.post(func() {
 		e.switches[s.dpid] = s
-		e.edgeZone(s.dpid)
-		e.deferredZones(s.dpid)
 		delete(e.generations.missing, s.dpid)
-		a := newArrival(sw.Found(), len(e.topo.Snapshot().Ports(s.dpid)) > 0)
+		a := newArrival(sw.Found(), e.topo.Knows(s.dpid))
 		e.topo.SwitchUp(e.cfg.Now(), s.dpid, ports)
 		e.status.attached(s.dpid, e.cfg.Now(), a)
 		e.settled.stale = true

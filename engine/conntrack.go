@@ -3,7 +3,9 @@ package engine
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/evenflow/evenflow/apps"
@@ -142,17 +144,41 @@ func (t tracked) forgetEndpoints(id vip.ID) map[uint32]bool {
 	return gone
 }
 
-// edgeZone is the zone of a switch that has come, given now if it is new. Without one its VIPs of mode group do not work there.
-func (e *Engine) edgeZone(d flows.DPID) {
-	t, name, more := e.model.tracked, edgeZone(d), newTracked()
-	if t.zones[name] != 0 {
+// giveZones gives switches that have come the zones that they do not have yet: in one transaction, since many may come at once.
+// Without a zone the VIPs of modes that need it do not work there.
+func (e *Engine) giveZones(switches map[flows.DPID]bool) {
+	t, more := e.model.tracked, newTracked()
+	missing := map[string]flows.DPID{}
+	for d := range switches {
+		for _, name := range []string{edgeZone(d), deferredZone(d), mirrorZone(d)} {
+			if t.zones[name] == 0 {
+				missing[name] = d
+			}
+		}
+	}
+	if len(missing) == 0 {
 		return
 	}
-	if err := e.cfg.Store.Update(func(tx store.Tx) error { return t.giveZone(tx, name, more) }); err != nil {
-		e.tell("error", d.String(), fmt.Sprintf("no conntrack zone: %v", err))
-		return
+	failed := map[flows.DPID]error{}
+	err := e.cfg.Store.Update(func(tx store.Tx) error {
+		clear(failed)
+		for _, name := range slices.Sorted(maps.Keys(missing)) {
+			if err := t.giveZone(tx, name, more); err != nil {
+				failed[missing[name]] = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		for _, d := range missing {
+			failed[d] = err
+		}
+		more = newTracked()
 	}
 	t.adopt(more)
+	for _, d := range slices.Sorted(maps.Keys(failed)) {
+		e.tell("error", d.String(), fmt.Sprintf("no conntrack zone: %v", failed[d]))
+	}
 }
 
 // number gives a VIP of the view its numbers.

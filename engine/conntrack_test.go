@@ -41,10 +41,10 @@ func TestTrackedNumbers(t *testing.T) {
 	create(e, "dns", "10.0.0.101", vip.ModeGroup, "b1=10.0.0.1")
 	create(e, "old", "10.0.0.102", vip.ModeNAT, "b1=10.0.0.1")
 	for d := flows.DPID(1); d <= 3; d++ {
-		e.edgeZone(d)
-		e.edgeZone(d)
+		e.giveZones(map[flows.DPID]bool{d: true})
+		e.giveZones(map[flows.DPID]bool{d: true})
 	}
-	if len(e.model.endpoints) != 3 || len(e.model.zones) != 5 {
+	if len(e.model.endpoints) != 3 || len(e.model.zones) != 2+3*3 {
 		t.Fatalf("endpoints %v, zones %v", e.model.endpoints, e.model.zones)
 	}
 	distinct := func(e *Engine) {

@@ -102,25 +102,6 @@ func (g *generations) forget(id vip.ID) {
 func deferredZone(d flows.DPID) string { return "deferred " + d.String() }
 func mirrorZone(d flows.DPID) string   { return "mirror " + d.String() }
 
-// deferredZones are the zones of a switch that has come, given now if it is new.
-func (e *Engine) deferredZones(d flows.DPID) {
-	t, more := e.model.tracked, newTracked()
-	if t.zones[mirrorZone(d)] != 0 {
-		return
-	}
-	err := e.cfg.Store.Update(func(tx store.Tx) error {
-		if err := t.giveZone(tx, deferredZone(d), more); err != nil {
-			return err
-		}
-		return t.giveZone(tx, mirrorZone(d), more)
-	})
-	if err != nil {
-		e.tell("error", d.String(), fmt.Sprintf("no conntrack zones for mode deferred: %v", err))
-		return
-	}
-	t.adopt(more)
-}
-
 // numberEdges gives each switch that has backends of VIPs which choose by generations its number, stored before its first use.
 func (e *Engine) numberEdges(vips []*apps.VIP) {
 	var fresh []flows.DPID

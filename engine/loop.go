@@ -89,6 +89,7 @@ func (e *Engine) settle() {
 	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale && !e.generations.stepsDue(e.cfg.Now()) {
 		return
 	}
+	e.giveZones(e.settled.attached)
 	old := e.view.Load()
 	v := e.step(e.newView())
 	// Connections end before the view shows why: who reads that a backend is down must not find any left.

@@ -12,10 +12,16 @@ import (
 // would else be held a thousand times each. Only the loop uses it.
 type shared map[apps.Owner]*sharedOwner
 
-// sharedOwner is an owner as the controller keeps it, the different things that each app wants for it now, and the different
-// states made of them.
+// sharedOwner is an owner as the controller keeps it, and what it wants: of all switches, but of the base, which differs from
+// switch to switch, of each.
 type sharedOwner struct {
-	owner  controller.Owner
+	owner controller.Owner
+	wants
+	each map[flows.DPID]*wants
+}
+
+// wants are the different things that each app wants for an owner now, and the different states made of them.
+type wants struct {
 	blocks [][]sharedBlock // by app
 	states []sharedState
 }
@@ -33,18 +39,32 @@ type sharedState struct {
 // maxShared bounds what is kept of an owner: one for each kind of switch, and those before them.
 const maxShared = 4
 
-// of is an owner's place.
-func (s shared) of(o apps.Owner, apps int) *sharedOwner {
+// of is an owner's place; there are n apps.
+func (s shared) of(o apps.Owner, n int) *sharedOwner {
 	x := s[o]
 	if x == nil {
-		x = &sharedOwner{owner: o, blocks: make([][]sharedBlock, apps)}
+		x = &sharedOwner{owner: o, wants: newWants(n), each: map[flows.DPID]*wants{}}
 		s[o] = x
 	}
 	return x
 }
 
+func newWants(n int) wants { return wants{blocks: make([][]sharedBlock, n)} }
+
+// at is what the owner wants of a switch.
+func (x *sharedOwner) at(d flows.DPID) *wants {
+	if x.owner.(apps.Owner).Kind != apps.OwnerBase {
+		return &x.wants
+	}
+	if x.each[d] == nil {
+		w := newWants(len(x.blocks))
+		x.each[d] = &w
+	}
+	return x.each[d]
+}
+
 // block is what an app wants, the copy that other switches have if there is one; nil: nothing.
-func (x *sharedOwner) block(app int, plain flows.State) *controller.Block {
+func (x *wants) block(app int, plain flows.State) *controller.Block {
 	if empty(plain) {
 		return nil
 	}
@@ -63,7 +83,7 @@ func (x *sharedOwner) block(app int, plain flows.State) *controller.Block {
 }
 
 // state is a state made of blocks, the one that other switches have if there is one.
-func (x *sharedOwner) state(blocks []*controller.Block) *controller.State {
+func (x *wants) state(blocks []*controller.Block) *controller.State {
 	for _, have := range x.states {
 		if slices.Equal(have.blocks, blocks) {
 			return have.state

@@ -120,7 +120,7 @@ func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]con
 		wanted := make(map[flows.DPID][]*controller.Block, len(v.Switches))
 		for i, app := range e.apps {
 			for d, s := range app.Desired(v, o) {
-				if b := x.block(i, s); b != nil {
+				if b := x.at(d).block(i, s); b != nil {
 					wanted[d] = append(wanted[d], b)
 				}
 			}
@@ -128,7 +128,7 @@ func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]con
 		for d := range v.Switches {
 			s := controller.OwnerState{Owner: x.owner, Version: version}
 			if len(wanted[d]) > 0 {
-				s.State = x.state(wanted[d])
+				s.State = x.at(d).state(wanted[d])
 			}
 			out[d] = append(out[d], s)
 		}

@@ -63,6 +63,12 @@ func (t *Topology) sw(d flows.DPID) *swtch {
 	return nil
 }
 
+// Knows reports whether ports of a switch are known, connected or not.
+func (t *Topology) Knows(d flows.DPID) bool {
+	s := t.sw(d)
+	return s != nil && len(s.ports) > 0
+}
+
 // makeSwitch finds a switch or adds it.
 func (t *Topology) makeSwitch(now time.Time, d flows.DPID) *swtch {
 	i, ok := t.findSwitch(d)
