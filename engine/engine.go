@@ -79,6 +79,7 @@ type Engine struct {
 	settled     settled
 	shared      shared
 	generations *generations
+	debts       debts
 	saved       saver
 	drains      drains
 }

@@ -13,7 +13,8 @@ import (
 const cacheLag = 100 * time.Millisecond
 
 // owed are the connections that switches are to forget once they have confirmed what an owner wants. A switch that goes away
-// meanwhile is not asked later: what its clients still send to endpoints that have gone comes to the controller.
+// meanwhile is not asked later, but for what is stored (see debts): what its clients still send to endpoints that have gone comes to
+// the controller.
 type owed struct {
 	mu  sync.Mutex
 	all map[flows.DPID]map[apps.Owner]debt
@@ -66,6 +67,7 @@ func (e *Engine) settleDebts(d flows.DPID, owner apps.Owner, seq uint64) {
 				sw.Forget(ctFlush(due[i]))
 			}
 			sw.Flush()
+			e.post(func() { e.paid(d, due) })
 		}
 	})
 }

@@ -59,6 +59,9 @@ func (e *Engine) load() error {
 		if err := e.loadGenerations(tx); err != nil {
 			return err
 		}
+		if err := e.loadDebts(tx); err != nil {
+			return err
+		}
 		if err := e.model.weights.load(tx); err != nil {
 			return err
 		}

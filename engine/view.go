@@ -82,6 +82,7 @@ func (e *Engine) push(old, v *apps.View, dirty []apps.Owner) {
 		}
 	}
 	if len(dirty) > 0 {
+		e.owe(old, v, dirty)
 		for d, states := range e.desired(v.Only(stayed...), dirty) {
 			for _, s := range states {
 				if f := e.stale(old, v, s.Owner.(apps.Owner), v.Switches[d]); len(f) > 0 {
@@ -93,6 +94,7 @@ func (e *Engine) push(old, v *apps.View, dirty []apps.Owner) {
 	}
 	if len(came) > 0 {
 		for d, all := range e.desired(v.Only(came...), allOwners(v)) {
+			e.collect(v, d, all[0].Version)
 			e.ctl.Replace(d, all)
 		}
 	}

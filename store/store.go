@@ -15,6 +15,7 @@ const (
 	BucketEndpoints   = "endpoints"   // ids of (VIP, backend) as conntrack marks
 	BucketZones       = "zones"       // conntrack zones of switches, and of addresses of VIPs
 	BucketGenerations = "generations" // [IDKey] of the VIP's id → the sets of backends between which it has divided connections
+	BucketDebts       = "debts"       // a switch's datapath id → what it is still to forget of backends that have gone
 	BucketEdges       = "edges"       // a switch's datapath id → its bit among those with backends, 2 bytes
 	BucketConfig      = "config"      // what was last applied from the configuration file
 	BucketEvents      = "events"      // [IDKey] of the event's id → what happened; the latest alone
@@ -24,7 +25,7 @@ const (
 )
 
 func buckets() []string {
-	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketGenerations, BucketEdges, BucketConfig, BucketEvents, BucketWeights, bucketIDs, bucketMeta}
+	return []string{BucketVIPs, BucketTopology, BucketKeys, BucketEndpoints, BucketZones, BucketGenerations, BucketDebts, BucketEdges, BucketConfig, BucketEvents, BucketWeights, bucketIDs, bucketMeta}
 }
 
 // Schema is the version of the layout that this version of the program reads and writes.

@@ -1,6 +1,8 @@
 package deferred
 
 import (
+	"slices"
+
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/flows"
 )
@@ -36,8 +38,7 @@ const (
 //
 // Conntrack's verdicts, table 72: known connections come first, among them flows of datagrams that have not been answered,
 // which stay +new for ever but have been translated. A packet that is +inv and translated is of a known connection too, unless
-// it is about an entry that its client's port has outlived: TCP that begins nothing and has not been sent on by another edge
-// is in doubt. What nobody knows here is looked for, but for SYNs, and what has been looked for everywhere.
+// it is about an entry that its client's port has outlived: TCP that begins nothing is in doubt, but for what nobody else knows. What nobody knows here is looked for, but for SYNs, and what has been looked for everywhere.
 func (b *builder) base() {
 	b.rule(apps.TableAnswer, prioStep, 0, state(nil, apps.CTReply, apps.CTInvalid), flows.Go(apps.TableForward))
 	if len(b.view.Routers) > 0 {
@@ -55,7 +56,6 @@ func (b *builder) base() {
 	b.rule(t, prioRelated, 0, state(nil, apps.CTRelated, apps.CTInvalid), deliver)
 	b.rule(t, prioKnown, 0, state(nil, apps.CTEst, apps.CTInvalid), flows.Go(apps.TableAge))
 	b.rule(t, prioOneWay, 0, state(nil, apps.CTNew|apps.CTDstNAT, apps.CTInvalid), flows.Go(apps.TableAge))
-	b.rule(t, prioCertain, 0, asking(state(nil, apps.CTInvalid, 0)), deliver)
 	b.rule(t, prioCertain, 0, state(nil, apps.CTInvalid, 0).MAC(flows.EthSrc, apps.MarkerBounce), deliver)
 	b.rule(t, prioInvalid, 0, state(nil, apps.CTInvalid, 0), deliver)
 	b.rule(t, prioOwned, 0, state(nil, apps.CTNew, apps.CTInvalid).MAC(flows.EthSrc, apps.MarkerBounce), accept)
@@ -70,9 +70,7 @@ func (b *builder) base() {
 	if n, ok := b.bit(); ok {
 		ask = append([]flows.Action{bit(n)}, ask...)
 	}
-	b.rule(t, prioAskedBefore, 0, asking(state(nil, apps.CTNew, apps.CTInvalid)), append([]flows.Action{
-		flows.Move{Src: span(flows.EthSrc, 0, 8), Dst: span(apps.RegAsked, 0, 8)},
-		flows.Move{Src: span(flows.EthSrc, 8, 16), Dst: span(apps.RegEdges, 0, 16)}}, ask...)...)
+	b.rule(t, prioAskedBefore, 0, asking(state(nil, apps.CTNew, apps.CTInvalid)), append(slices.Clone(asked), ask...)...)
 	b.rule(t, prioUnknown, 0, state(nil, apps.CTNew, apps.CTInvalid), append([]flows.Action{flows.SetNum(apps.RegAsked, apps.AskedNone)}, ask...)...)
 
 	b.rule(apps.TableDoubt, 0, 0, nil, deliver)
@@ -87,13 +85,8 @@ func (b *builder) base() {
 func (b *builder) ask() {
 	t := uint8(apps.TableAsk)
 	for _, f := range families {
-		back := []flows.Action{flows.Move{Src: span(apps.RegSaved, 0, 32), Dst: span(flows.IPv4Dst, 0, 32)}}
-		if f == &apps.IPv6 {
-			back = []flows.Action{flows.Move{Src: flows.Whole(apps.RegSaved6), Dst: flows.Whole(flows.IPv6Dst)}}
-		}
 		m := f.IP().Num(flows.IPProto, apps.ProtoTCP).Num(apps.RegPurpose, apps.PurposeDoubt).MAC(flows.EthDst, flows.MAC{})
-		b.rule(t, prioTrusted, 0, m, append(back,
-			flows.Move{Src: span(apps.RegSavedPort, 0, 16), Dst: span(flows.TCPDst, 0, 16)}, flows.Go(apps.TableDeliver))...)
+		b.rule(t, prioTrusted, 0, m, trusted(f)...)
 	}
 	b.rule(t, prioNobody, 0, flows.Match{}.MAC(flows.EthDst, flows.MAC{}))
 	b.rule(t, prioFound, 0, nil, flows.SetMAC(flows.EthSrc, apps.MarkerAsked),
@@ -109,8 +102,21 @@ func (b *builder) ask() {
 		flows.SetMAC(flows.EthSrc, apps.MarkerBounce), flows.BackToInPort(), forward)
 }
 
+// trusted ends a walk in doubt: the packet is the backend's that it was translated for, and is translated again.
+func trusted(f *apps.Family) []flows.Action {
+	back := flows.Move{Src: flows.Whole(apps.RegSaved), Dst: flows.Whole(f.Dst)}
+	if f == &apps.IPv6 {
+		back.Src = flows.Whole(apps.RegSaved6)
+	}
+	return []flows.Action{back, flows.Move{Src: span(apps.RegSavedPort, 0, 16), Dst: flows.Whole(flows.TCPDst)}, flows.Go(apps.TableDeliver)}
+}
+
 // chosen hands a bucket's choice back to who called the group.
 var chosen = flows.StackPush{Src: flows.Whole(flows.EthDst)}
+
+// asked takes from a marker what it says: the generation asked last, and the edges.
+var asked = []flows.Action{flows.Move{Src: span(flows.EthSrc, 0, 8), Dst: span(apps.RegAsked, 0, 8)},
+	flows.Move{Src: span(flows.EthSrc, 8, 16), Dst: span(apps.RegEdges, 0, 16)}}
 
 // walking matches a walk, also one in doubt.
 func walking() flows.Match {

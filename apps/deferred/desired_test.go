@@ -25,9 +25,16 @@ const (
 	toGroup2  = cookie + "table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=group:33554690\n"
 )
 
+const trust = "actions=move:NXM_NX_REG6[]->NXM_OF_IP_DST[],move:NXM_NX_REG7[0..15]->NXM_OF_TCP_DST[],resubmit(,74)\n"
+
 // What an edge with backend 1 has of a VIP whose second generation is in effect.
 const edge = meterText + group1 + group2 + toGroup2 +
 	cookie + "table=70, priority=110,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=set_field:0x1->reg3,set_field:0x2->reg12,ct(table=72,zone=60001,nat)\n" +
+	cookie + "table=73, priority=120,ct_label=0x1/0xffffffff,tcp,reg3=0x1,dl_src=0e:ef:01:00:00:01/ff:ff:ff:00:00:ff actions=resubmit(,74)\n" +
+	cookie + "table=73, priority=120,ct_label=0x2/0xffffffff,tcp,reg3=0x1,dl_src=0e:ef:01:00:00:02/ff:ff:ff:00:00:ff actions=resubmit(,74)\n" +
+	cookie + "table=73, priority=110,tcp,reg3=0x1,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 actions=move:NXM_OF_IP_DST[]->NXM_NX_REG6[]," +
+	"move:NXM_OF_TCP_DST[]->NXM_NX_REG7[0..15],set_field:10.0.0.100->ip_dst,set_field:80->tcp_dst,move:NXM_OF_ETH_SRC[0..7]->NXM_NX_REG2[0..7]," +
+	"move:NXM_OF_ETH_SRC[8..23]->NXM_NX_REG4[0..15],set_field:0x3->reg5,set_field:00:00:00:00:00:00->eth_dst,resubmit(,76)\n" +
 	cookie + "table=73, priority=100,tcp,reg3=0x1 actions=move:NXM_OF_IP_DST[]->NXM_NX_REG6[],move:NXM_OF_TCP_DST[]->NXM_NX_REG7[0..15]," +
 	"set_field:10.0.0.100->ip_dst,set_field:80->tcp_dst,set_field:0x100->reg2,set_field:0x3->reg5,set_field:00:00:00:00:00:00->eth_dst,resubmit(,76)\n" +
 	cookie + "table=74, priority=110,ct_mark=0x3e9,ip,nw_src=10.9.0.1 actions=set_field:02:09:00:00:00:01->eth_dst,set_field:0x2->reg0," +
@@ -37,6 +44,8 @@ const edge = meterText + group1 + group2 + toGroup2 +
 	cookie + "table=75, priority=100,tcp,reg3=0x1,dl_dst=02:09:00:00:00:01 actions=ct(commit,table=74,zone=60001,nat(dst=10.9.0.1:8080)," +
 	"exec(set_field:0x3e9->ct_mark,move:NXM_NX_REG12[]->NXM_NX_CT_LABEL[0..31]))\n" +
 	cookie + "table=75, priority=50,tcp,reg3=0x1 actions=set_field:0x2->reg5,group:33554690\n" +
+	cookie + "table=76, priority=110,ct_label=0x2/0xffffffff,tcp,reg2=0x100,reg3=0x1,reg5=0x3,dl_dst=00:00:00:00:00:00 " + trust +
+	cookie + "table=76, priority=110,ct_label=0x1/0xffffffff,tcp,reg2=0x2,reg3=0x1,reg5=0x3,dl_dst=00:00:00:00:00:00 " + trust +
 	cookie + "table=76, priority=100,reg2=0x100,reg3=0x1,dl_dst=00:00:00:00:00:00 actions=set_field:0x2->reg2,group:33554690,pop:NXM_OF_ETH_DST[],resubmit(,76)\n" +
 	cookie + "table=76, priority=100,reg2=0x2,reg3=0x1,dl_dst=00:00:00:00:00:00 actions=set_field:0x1->reg2,group:33554689,pop:NXM_OF_ETH_DST[],resubmit(,76)\n" +
 	cookie + "table=76, priority=50,reg3=0x1,dl_dst=00:00:00:00:00:00 actions=set_field:0x2->reg5,group:33554690\n" +
@@ -97,7 +106,7 @@ func TestWalk(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range vipState(viewOf(tt.step, tt.generations, both...), 1).Rules {
-			if r.Table != apps.TableAsk {
+			if r.Table != apps.TableAsk || r.Priority == prioOfAge {
 				continue
 			}
 			end := "refuse"

@@ -1,6 +1,8 @@
 package deferred
 
 import (
+	"slices"
+
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
@@ -13,7 +15,9 @@ const (
 
 	prioToVIP = 110 // table 70
 
-	prioRestore = 100 // table 73
+	prioOfAsked   = 120 // table 73
+	prioMarked    = 110
+	prioDoubtHere = 100
 
 	prioMirror = 110 // table 74
 	prioToEnd  = 100
@@ -21,8 +25,9 @@ const (
 	prioCommit = 100 // table 75
 	prioElse   = 50
 
-	prioWalk = 100 // table 76
-	prioEnd  = 50
+	prioOfAge = 110 // table 76
+	prioWalk  = 100
+	prioEnd   = 50
 
 	prioAge = 100 // table 78
 )
@@ -140,8 +145,7 @@ func (b *builder) walk(x *apps.VIP) {
 	}
 	for i := range g.Kept {
 		b.step(x, uint64(g.Kept[i].ID&0xff), i+1)
-		b.rule(apps.TableAge, prioAge, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)).
-			NumMasked(flows.CTLabel, uint64(g.Kept[i].ID), 0xffffffff), flows.Go(apps.TableDeliver))
+		b.rule(apps.TableAge, prioAge, x.ID, aged(flows.Match{}.Num(apps.RegVIP, uint64(x.ID)), g.Kept[i].ID), flows.Go(apps.TableDeliver))
 	}
 	b.doubt(x)
 	if current < 0 {
@@ -155,23 +159,37 @@ func (b *builder) walk(x *apps.VIP) {
 	b.rule(apps.TableAccept, prioElse, x.ID, b.accepts(x), choose...)
 }
 
-// step asks the first generation from an index on that is worth it, when asked was the last.
+// step asks the first generation from an index on that is worth it, when asked was the last. In doubt it comes first whether the
+// connection that this edge knows has begun in the generation, and so is where that sends it: here.
 func (b *builder) step(x *apps.VIP, asked uint64, from int) {
 	g := x.Generations
-	for i := g.Asked(from); i < len(g.Kept); i = g.Asked(i + 1) {
+	m := func() flows.Match {
+		return make(flows.Match, 0, 8).Num(apps.RegVIP, uint64(x.ID)).Num(apps.RegAsked, asked).MAC(flows.EthDst, flows.MAC{})
+	}
+	for i := from; i < len(g.Kept); i++ {
+		if x.Spec.Protocol == vip.TCP {
+			f := apps.FamilyOf(x.Address)
+			b.rule(apps.TableAsk, prioOfAge, x.ID, aged(m(), g.Kept[i].ID).Num(apps.RegPurpose, apps.PurposeDoubt).
+				Num(flows.EthType, f.EthType).Num(flows.IPProto, apps.ProtoTCP), trusted(f)...)
+		}
 		k := b.group(x, &g.Kept[i])
-		if len(k.Buckets) == 0 {
+		if g.Asked(i) != i || len(k.Buckets) == 0 {
 			continue // a choice that chooses nothing would leave nothing on the stack
 		}
-		m := make(flows.Match, 0, 4).Num(apps.RegVIP, uint64(x.ID)).Num(apps.RegAsked, asked).MAC(flows.EthDst, flows.MAC{})
-		b.rule(apps.TableAsk, prioWalk, x.ID, m, flows.SetNum(apps.RegAsked, uint64(g.Kept[i].ID&0xff)), flows.ToGroup{ID: k.ID},
+		b.rule(apps.TableAsk, prioWalk, x.ID, m(), flows.SetNum(apps.RegAsked, uint64(g.Kept[i].ID&0xff)), flows.ToGroup{ID: k.ID},
 			flows.StackPop{Dst: flows.Whole(flows.EthDst)}, flows.Go(apps.TableAsk))
 		return
 	}
 }
 
-// doubt gives a packet its VIP's address and port back, for groups to choose as they did, and begins a walk. The edge's own bit is not
-// set: if the packet is rightly here it comes back.
+// aged adds that a connection has begun in a generation.
+func aged(m flows.Match, generation uint32) flows.Match {
+	return m.NumMasked(flows.CTLabel, uint64(generation), 0xffffffff)
+}
+
+// doubt gives a packet its VIP's address and port back, for groups to choose as they did, and begins a walk, or goes on with the one
+// that has brought it. The edge's own bit is not set: if the packet is rightly here it comes back. What has been sent here by the
+// generation in which the connection began is right.
 func (b *builder) doubt(x *apps.VIP) {
 	if x.Spec.Protocol != vip.TCP {
 		return
@@ -185,7 +203,15 @@ func (b *builder) doubt(x *apps.VIP) {
 	if x.Ports.Single() { // several are kept
 		actions = append(actions, flows.SetNum(flows.TCPDst, uint64(x.Ports.First)))
 	}
-	actions = append(actions, flows.SetNum(apps.RegAsked, apps.AskedNone), flows.SetNum(apps.RegPurpose, apps.PurposeDoubt), noMAC,
-		flows.Go(apps.TableAsk))
-	b.rule(apps.TableDoubt, prioRestore, x.ID, b.accepts(x), actions...)
+	walk := []flows.Action{flows.SetNum(apps.RegPurpose, apps.PurposeDoubt), noMAC, flows.Go(apps.TableAsk)}
+	b.rule(apps.TableDoubt, prioDoubtHere, x.ID, b.accepts(x),
+		slices.Concat(actions, []flows.Action{flows.SetNum(apps.RegAsked, apps.AskedNone)}, walk)...)
+	b.rule(apps.TableDoubt, prioMarked, x.ID, asking(b.accepts(x)), slices.Concat(actions, asked, walk)...)
+	for i := range x.Generations.Kept {
+		id := x.Generations.Kept[i].ID
+		marker, mask := apps.MarkerAsked, apps.MarkerMask
+		marker[5], mask[5] = byte(id), 0xff
+		b.rule(apps.TableDoubt, prioOfAsked, x.ID, aged(b.accepts(x), id).Masked(flows.EthSrc, marker.Value(), mask.Value()),
+			flows.Go(apps.TableDeliver))
+	}
 }
