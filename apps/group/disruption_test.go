@@ -96,8 +96,30 @@ func (n *injector) install(backends ...apps.Backend) {
 		n.t.Fatal(err)
 	}
 	n.sw.Ofctl("--bundle", "replace-flows", file)
+	n.forget()
+}
+
+// forget has the switch forget all connections.
+func (n *injector) forget() {
 	n.sw.Ofctl("ct-flush", fmt.Sprint("zone=", testZone))
 	n.sw.Appctl("revalidator/purge")
+}
+
+// insert puts a backend of weight 1 behind another into the installed group, as the controller does it.
+func (n *injector) insert(id, behind uint32) {
+	n.t.Helper()
+	b := backend(id, 1, vip.StateUp)
+	g := wanted(viewOf(true, b)).Groups[0]
+	_, bucket, _ := strings.Cut(g.String(), ",bucket=")
+	n.sw.Ofctl("insert-buckets", fmt.Sprintf("group_id=%d,command_bucket_id=%d,bucket=weight=1,%s", g.ID, behind*replicas, bucket))
+	n.forget()
+}
+
+// remove takes a backend of weight 1 out of it.
+func (n *injector) remove(id uint32) {
+	n.t.Helper()
+	n.sw.Ofctl("remove-buckets", fmt.Sprintf("group_id=%d,command_bucket_id=%d", apps.GroupOfVIP(1), id*replicas))
+	n.forget()
 }
 
 type tuple struct {
@@ -245,6 +267,22 @@ func TestDisruption(t *testing.T) {
 			slices.Reverse(turned)
 			n.install(turned...)
 			report("in another order:", n.picks(all), 0, 0, 0)
+
+			// The same changes one by one, in two orders.
+			n.install(append(slices.Clone(pool), backend(size+1, 0, vip.StateUp))...)
+			n.remove(middle)
+			after = n.picks(all)
+			report("a bucket removed:", after, 0, middle, share(before, middle))
+			n.insert(size+1, size)
+			one := n.picks(all)
+			n.remove(size + 1)
+			n.insert(middle, middle-1)
+			report("as it was, by buckets:", n.picks(all), 0, 0, 0)
+			n.insert(size+1, size)
+			n.remove(middle)
+			if m, _ := moved(one, n.picks(all), 0, 0); m != 0 {
+				t.Errorf("the same changes in another order: %d connections go elsewhere", m)
+			}
 		})
 	}
 }
