@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 
 	"github.com/evenflow/evenflow/apps"
@@ -43,7 +44,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		} else if prev.VIP != x.VIP {
 			again[x.Address] = true
 			listens = listens || !slices.Equal(prev.Listens(), x.Listens())
-			out = appendBackends(out, hosts, v.Topo, prev.VIP, x.VIP)
+			out = appendBackends(out, hosts, v.Topo, differing(prev.VIP, x.VIP)...)
 		}
 	}
 	for a := range again {
@@ -90,6 +91,34 @@ func appendReached(out []apps.Owner, old, v *apps.View) []apps.Owner {
 		}
 	}
 	return out
+}
+
+// differing are two versions of a VIP, each with those backends alone whose hosts may have other rules for it: if no more than
+// backends has changed, those that have.
+func differing(prev, x *vip.VIP) []*vip.VIP {
+	a, b := prev.Spec, x.Spec
+	a.Backends, b.Backends = nil, nil
+	if !reflect.DeepEqual(a, b) {
+		return []*vip.VIP{prev, x}
+	}
+	before := make(map[uint32]vip.Backend, len(prev.Backends))
+	for _, y := range prev.Backends {
+		before[y.ID] = y
+	}
+	var gone, now vip.VIP
+	for _, y := range x.Backends {
+		if was, there := before[y.ID]; !there || was != y {
+			now.Backends = append(now.Backends, y)
+		} else {
+			delete(before, y.ID)
+		}
+	}
+	for _, y := range prev.Backends {
+		if _, differs := before[y.ID]; differs {
+			gone.Backends = append(gone.Backends, y)
+		}
+	}
+	return []*vip.VIP{&gone, &now}
 }
 
 // appendBackends adds the hosts of VIPs' backends that are not in noted yet.

@@ -47,6 +47,13 @@ func TestDirtyOwners(t *testing.T) {
 	served := *x
 	served.VIP = &vip.VIP{ID: 1, Version: 3, Address: x.Address, Backends: []vip.Backend{{ID: 1, Address: netip.MustParseAddr("10.0.0.100")}}}
 	served2 := served
+	pair := func(version uint64, change func(x *vip.VIP)) *apps.View {
+		y := &vip.VIP{ID: 1, Version: version, Address: x.Address, Backends: []vip.Backend{
+			{ID: 1, Address: netip.MustParseAddr("10.0.0.100")}, {ID: 2, Address: netip.MustParseAddr("10.0.0.1")}}}
+		change(y)
+		return apps.NewView(g.Topo, nil, []*apps.VIP{{VIP: y}})
+	}
+	both := pair(4, func(*vip.VIP) {})
 	withBackend := apps.NewView(a.Topo, nil, []*apps.VIP{&served})
 	for _, tt := range []struct {
 		name    string
@@ -63,6 +70,12 @@ func TestDirtyOwners(t *testing.T) {
 		{"a host has become a backend", a, withBackend, nil, []string{"address 10.0.0.100", "base", "host 00:00:00:00:00:01", "vip 1"}},
 		{"a host is no backend any more", withBackend, a, nil, []string{"address 10.0.0.100", "base", "host 00:00:00:00:00:01", "vip 1"}},
 		{"a host is a backend as before", withBackend, apps.NewView(a.Topo, nil, []*apps.VIP{&served2}), nil, []string{"vip 1"}},
+		{"one of two backends has changed", both, pair(5, func(x *vip.VIP) { x.Backends[1].Weight = 2 }), nil,
+			[]string{"address 10.0.0.100", "host 00:00:00:00:00:02", "vip 1"}},
+		{"one of two backends has gone", both, pair(5, func(x *vip.VIP) { x.Backends = x.Backends[1:] }), nil,
+			[]string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},
+		{"more than backends has changed", both, pair(5, func(x *vip.VIP) { x.Spec.Health = &vip.Health{Type: vip.HealthICMP} }), nil,
+			[]string{"address 10.0.0.100", "host 00:00:00:00:00:01", "host 00:00:00:00:00:02", "vip 1"}},
 		{"a VIP's backend has changed", a, apps.NewView(a.Topo, nil, []*apps.VIP{&changed}), nil, []string{"vip 1"}},
 		{"a VIP has come", a, apps.NewView(a.Topo, nil, []*apps.VIP{x, y}), nil, []string{"address 10.0.0.101", "vip 2"}},
 		{"a VIP has gone from a host's address", a, apps.NewView(a.Topo, nil, nil), []*vip.VIP{x.VIP},

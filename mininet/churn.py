@@ -89,7 +89,7 @@ class Churn:
         """Change the VIP 100 times a second under load; return the numbers of changes, of requests, and the rate."""
         load = connections.Fetching(self.clients, self.vip.url)
         many, worked = Many(self.controller, self.vip, seconds), self.controller.cpu()
-        took = many.run()
+        took = many.run(self.counted())
         worked = self.controller.cpu() - worked
         self.vip.set("b1", weight=9)  # every switch has confirmed it, and so the others
         requests = self.judge("under many changes", *load.finish())
@@ -97,6 +97,17 @@ class Churn:
         say("%d changes in %.1f s, each %.1f ms of the controller's CPU, the slowest answered after %.0f ms; "
             "%d new connections meanwhile, none failed" % (done, took, 1000 * worked / done, 1000 * slowest, requests))
         return done, requests, done / took
+
+    def counted(self):
+        """A check, to be called again and again, that the new connections that the VIP's backends have had are never fewer than before."""
+        most = {}
+
+        def check():
+            for b in self.vip.read()["status"]["backends"]:
+                if b["new_connections"] < most.get(b["name"], 0):
+                    raise Failure("%s had %d new connections, now %d" % (b["name"], most[b["name"]], b["new_connections"]))
+                most[b["name"]] = b["new_connections"]
+        return check
 
     def stop(self):
         for held in self.held:
@@ -109,20 +120,31 @@ class Many:
     def __init__(self, controller, service, seconds):
         self.address, self.path, self.port = controller.http, "/api/v1/vips/%s/backends" % service.name, service.backend_port
         self.cycles = int(seconds * RATE / 4)
-        self.done, self.slowest, self.problem = [0] * 4, [0.0] * 4, None
+        self.done, self.slowest, self.ended, self.problem = [0] * 4, [0.0] * 4, 0.0, None
         self.progress = threading.Condition()
 
-    def run(self):
-        """Make all changes; return the seconds that it took."""
+    def run(self, check):
+        """Make all changes, and call check meanwhile; return the seconds that it took."""
         begin = time.monotonic()
         clients = [threading.Thread(target=self.client, args=(kind, begin)) for kind in range(4)]
         for client in clients:
             client.start()
+        try:
+            while any(client.is_alive() for client in clients):
+                check()
+                time.sleep(0.3)
+        except (Failure, RuntimeError) as problem:
+            self.fail(problem)
         for client in clients:
             client.join()
         if self.problem:
             raise self.problem
-        return time.monotonic() - begin
+        return self.ended - begin
+
+    def fail(self, problem):
+        with self.progress:
+            self.problem = problem
+            self.progress.notify_all()
 
     def client(self, kind, begin):
         """Every fourth change, in time, or as soon as what it builds on has been done."""
@@ -137,9 +159,7 @@ class Many:
                     return
                 self.request(connection, kind, *self.change(kind, cycle))
         except (Failure, OSError, http.client.HTTPException) as problem:
-            with self.progress:
-                self.problem = problem
-                self.progress.notify_all()
+            self.fail(problem)
         finally:
             connection.close()
 
@@ -161,6 +181,7 @@ class Many:
             raise Failure("%s %s: %d: %s" % (method, path, answer.status, text.decode(errors="replace")))
         with self.progress:
             self.done[kind] += 1
+            self.ended = time.monotonic()
             self.slowest[kind] = max(self.slowest[kind], time.monotonic() - begin)
             self.progress.notify_all()
 
