@@ -119,6 +119,46 @@ func TestUnknownConnectionReset(t *testing.T) {
 	}
 }
 
+// In the other modes such a segment comes to a backend, whose own kernel resets it, or, without a backend, to the controller.
+func TestUnknownConnectionResetByItsBackend(t *testing.T) {
+	for _, mode := range modes[1:] {
+		t.Run(string(mode), func(t *testing.T) {
+			w := line(t, 2, "")
+			client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1)
+			serve(8080, backend)
+			w.start()
+			w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, backend)
+			w.who(w.dial(client, "tcp", "", address+":80"))
+			atClient, out := w.tap(client, tcpFrom(80)), client.Frames()
+			answered := func(when string, port uint16) {
+				t.Helper()
+				want := map[uint16]bool{}
+				for i, flags := range []string{"A", "PA", "FA"} {
+					s := segment{hostMAC(t, client), vipMAC, client.IP(), address, port + uint16(i), 80, flags, 100, 7000, "late"}
+					if err := out.Send(s.frame(t)); err != nil {
+						t.Fatal(err)
+					}
+					want[s.sport] = true
+				}
+				w.Eventually(patience, func() error {
+					for _, g := range atClient.packets() {
+						if r := tcpOf(g); r.RST && r.Seq == 7000 && g.NetworkLayer().NetworkFlow().Src().String() == address {
+							delete(want, uint16(r.DstPort))
+						}
+					}
+					if len(want) > 0 {
+						return fmt.Errorf("%s: no RST to ports %v", when, want)
+					}
+					return nil
+				})
+			}
+			answered("a backend", 6000)
+			w.change(http.MethodDelete, "web/backends/b1", nil)
+			answered("none", 6100)
+		})
+	}
+}
+
 // A flood of SYNs to a VIP that must refuse them is answered only so often as its meter allows, and takes nothing from others.
 func TestRefusalsAreMetered(t *testing.T) {
 	w := line(t, 1, "")

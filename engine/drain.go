@@ -38,9 +38,9 @@ func (e *Engine) followDrains(old *apps.View, vips []*apps.VIP) {
 					end = drained{b.DrainSince, e.drainReason(x, b, was)}
 				}
 				next.over[k], b.Reason = end, end.reason
-			case b.Drains():
-				if ends := x.Drain(b.Backend).Ends; next.due.IsZero() || ends.Before(next.due) {
-					next.due = ends
+			default:
+				if d := x.Drain(b.Backend); d != nil && (next.due.IsZero() || d.Ends.Before(next.due)) {
+					next.due = d.Ends
 				}
 			}
 		}

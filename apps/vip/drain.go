@@ -14,9 +14,9 @@ type Drain struct {
 // Drains reports whether the operator wants a backend to keep its connections and take no new ones.
 func (b *Backend) Drains() bool { return b.Admin == Draining || b.Admin == Enabled && b.Weight == 0 }
 
-// Drain is a backend's drain, nil if it is not to drain.
+// Drain is a backend's drain, nil if it is not to drain, or has no beginning: then it has no end either.
 func (v *VIP) Drain(b *Backend) *Drain {
-	if !b.Drains() {
+	if !b.Drains() || b.DrainSince.IsZero() {
 		return nil
 	}
 	return &Drain{Since: b.DrainSince, Ends: b.DrainSince.Add(time.Duration(v.Spec.DrainTimeout))}

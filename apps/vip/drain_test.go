@@ -34,6 +34,9 @@ func TestDrained(t *testing.T) {
 func TestBeginDrains(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
 	v := create(t, webText) // b2 weighs 0
+	if d := v.Drain(&v.Backends[1]); d != nil {
+		t.Errorf("without a beginning: %+v", d)
+	}
 	v.BeginDrains(nil, at(100))
 	began := func() (out []int) {
 		for i := range v.Backends {
