@@ -22,7 +22,9 @@ func mac(n int) flows.MAC { return flows.MAC{2, 0, 0, 0, byte(n >> 8), byte(n)} 
 func ten(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}) }
 
 // network is n hosts with the addresses 10.0.0.1 on, host i at port i of switch 1; down says which ports are.
-func network(n int, down ...uint32) *topo.Snapshot {
+func network(n int, down ...uint32) *topo.Snapshot { return networkOf(n, true, down) }
+
+func networkOf(n int, live bool, down []uint32) *topo.Snapshot {
 	var saved topo.Saved
 	ports := make([]topo.Port, n)
 	for i := range n {
@@ -30,7 +32,7 @@ func network(n int, down ...uint32) *topo.Snapshot {
 		at := topo.PortID{DPID: 1, No: no}
 		ports[i] = topo.Port{No: no, Up: !slices.Contains(down, no)}
 		saved.Ports = append(saved.Ports, topo.SavedPort{PortID: at, Kind: topo.Edge})
-		saved.Hosts = append(saved.Hosts, topo.SavedHost{MAC: mac(i + 1), At: at, Live: true, Addresses: []netip.Addr{ten(i + 1)}})
+		saved.Hosts = append(saved.Hosts, topo.SavedHost{MAC: mac(i + 1), At: at, Live: live, Addresses: []netip.Addr{ten(i + 1)}})
 	}
 	t := topo.New(epoch, topo.Config{}, saved)
 	t.SwitchUp(epoch, 1, ports)
@@ -372,6 +374,42 @@ func TestReach(t *testing.T) {
 	r.run(2 * time.Second)
 	if down := r.verdicts(); down != dead {
 		t.Errorf("when it has answered: %s", down)
+	}
+}
+
+// A host that nobody could hear while its switch had no session is no loss when it is not heard at once; one that falls silent is.
+func TestSilent(t *testing.T) {
+	r := newRig(t)
+	x := declared(t, 1, "10.0.255.1", everySecond, 1)
+	r.follow(view(network(1), connected(1), x))
+	r.run(3 * time.Second)
+	quiet := networkOf(1, false, nil)
+	for _, v := range []*apps.View{view(quiet, connected(), x), view(quiet, connected(1), x), view(network(1), connected(1), x)} {
+		r.follow(v)
+		if down := r.verdicts(); down != "" {
+			t.Error(down)
+		}
+	}
+	r.follow(view(quiet, connected(1), x))
+	if down := r.verdicts(); down != "b1: was gone, and has not answered 2 probes since" {
+		t.Errorf("when it has fallen silent: %q", down)
+	}
+}
+
+// The first probe at a place may be lost, since what brings its answer may not be there yet.
+func TestFirstProbeForgiven(t *testing.T) {
+	r := newRig(t)
+	h := everySecond
+	h.Fall = 1
+	r.answer = mute
+	r.follow(view(network(1), connected(1), declared(t, 1, "10.0.255.1", h, 1)))
+	r.run(1600 * time.Millisecond)
+	if down, s := r.verdicts(), r.p.Stats()[0]; down != "" || s.Failed["timeout"] != 1 {
+		t.Errorf("after one probe: %q, %+v", down, s)
+	}
+	r.run(time.Second)
+	if down := r.verdicts(); down == "" {
+		t.Error("the second is forgiven too")
 	}
 }
 

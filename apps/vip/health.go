@@ -64,9 +64,8 @@ func (e *FieldErrors) health(s Spec) {
 	}
 	interval, timeout := time.Duration(h.Interval), time.Duration(h.Timeout)
 	if interval < MinHealthInterval || interval > MaxHealthInterval {
-		e.add("health.interval", h.Interval, "want %s to %s", MinHealthInterval, Duration(MaxHealthInterval))
-	}
-	if timeout < MinHealthTimeout || timeout > max(interval, MinHealthTimeout) {
+		e.add("health.interval", h.Interval, "want %s to %s", MinHealthInterval, MaxHealthInterval)
+	} else if timeout < MinHealthTimeout || timeout > interval {
 		e.add("health.timeout", h.Timeout, "want %s to the interval, %s", MinHealthTimeout, h.Interval)
 	}
 	for _, count := range []struct {

@@ -14,7 +14,7 @@ import (
 )
 
 const webRead = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80","mode":"nat","scheduler":"two-choices","idle_timeout":"1h0m0s",
-	"health":{"type":"none"},"drain_timeout":"5m0s","backends":[
+	"health":{"type":"tcp","interval":"2s","timeout":"1s","rise":2,"fall":3},"drain_timeout":"5m0s","backends":[
 	{"name":"b1","address":"10.0.0.1","port":8080,"weight":1,"admin":"enabled"},
 	{"name":"b2","address":"10.0.0.2","weight":3,"admin":"enabled"},
 	{"name":"b3","address":"10.0.0.3","weight":0,"admin":"draining"}],
@@ -86,6 +86,7 @@ mode          nat two-choices
 phase         degraded: 1 of 2 backends up: 1 down
 version       7, declared by api
 idle timeout  1h0m0s
+health        tcp probes every 2s, timeout 1s, rise 2, fall 3
 
 BACKEND  ADDRESS        WEIGHT  ADMIN     STATE     SINCE  CONNECTIONS  NEW  SHARE   REASON
 b1       10.0.0.1:8080  1       enabled   up        60m    12           340  100.0%  -

@@ -37,6 +37,5 @@ func (h *healthFlags) spec(cmd *cobra.Command) *vip.Health {
 
 // healthText says how backends are probed.
 func healthText(h *vip.Health) string {
-	return fmt.Sprintf("%s probes every %s, of %s at most; up after %d answers, down after %d failures",
-		h.Type, h.Interval, h.Timeout, h.Rise, h.Fall)
+	return fmt.Sprintf("%s probes every %s, timeout %s, rise %d, fall %d", h.Type, h.Interval, h.Timeout, h.Rise, h.Fall)
 }
