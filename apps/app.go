@@ -55,6 +55,10 @@ type SwitchInfo struct {
 	Mirror   uint16 // for backends that are given their own connections
 }
 
+// Deferrable reports whether the switch can have modes deferred and othello: conntrack, zones of its own, and an OpenFlow 1.5
+// session.
+func (i SwitchInfo) Deferrable() bool { return i.Nicira && i.OF15 && i.Deferred != 0 && i.Mirror != 0 }
+
 // View is everything that apps see, immutable: the topology, the switches that are connected, the VIPs and the routers.
 type View struct {
 	Topo     *topo.Snapshot

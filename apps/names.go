@@ -33,6 +33,18 @@ func TableName(id uint8) string {
 		return "group"
 	case TableCommit:
 		return "commit"
+	case TableDcode:
+		return "dcode"
+	case TableOwner:
+		return "owner"
+	case TableConsult:
+		return "consult"
+	case TablePinned:
+		return "pinned"
+	case TableCells, TableRowA, TableCellA, TableRowB, TableCellB, TableXor, TableXor + 1, TableXor + 2, TablePinValue:
+		return "cells"
+	case TableChosen:
+		return "chosen"
 	case TableForward:
 		return "forward"
 	case TableEgress:

@@ -24,7 +24,7 @@ const (
 	TableSelect    = 40 // mode nat: the connection's forward rule
 	TableGroup     = 41 // mode group: a tracked packet to its backend, or a new one to the VIP's group
 	TableCommit    = 42 // mode group: the choice in RegEndpoint is committed to conntrack
-	TableDcode     = 44 // mode othello: the sender's MAC kept, the connection hashed to RegDcode
+	TableDcode     = 44 // mode othello, tables 44 to 58: the sender's MAC kept, the connection hashed to RegDcode
 	TableOwner     = 45 // its Dcode's owner
 	TableConsult   = 46 // does a displaced connection have that Dcode?
 	TablePinned    = 47 // pins with rules of their own
@@ -35,7 +35,7 @@ const (
 	TableCellB     = 52
 	TableXor       = 53 // and 54, 55: exclusive or of both cells, four bits each
 	TablePinValue  = 56 // a pin value's backend
-	TableChosen    = 58 // the chosen endpoint's MAC, the sender's back in its place
+	TableChosen    = 58 // the owner's MAC, the sender's back in its place; the choice is made, see TablePick
 	TableForward   = 60 // eth_dst to an output port
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
 	TableUnNAT     = 71 // mode group: an answer that conntrack has given the VIP's address
@@ -92,13 +92,12 @@ const (
 // MaxEdgeBits is how many edges have a bit in RegEdges and in the marker. Those beyond are asked again, which is only slower.
 const MaxEdgeBits = 16
 
-// Registers of mode othello, before TableForward. The VIP's id is in metadata, below the MAC of the sender, whose place in the
-// packet is needed for hashing.
+// Registers of mode othello, besides those of mode deferred, which are kept. The VIP's id is in metadata, below the MAC of the
+// sender, whose place in the packet is needed for hashing.
 const (
-	RegDcode = flows.Reg0 // Dcode, 12 bits; places in rows A and B, 5 bits each; from bit 24 on the generation, mod 256
-	RegRows  = flows.Reg1 // rows A and B, 16 bits each
-	RegOwner = flows.Reg2 // the endpoint
-	RegCells = flows.Reg3 // cells A and, from bit 16 on, B
+	RegDcode = flows.Reg0  // Dcode, 12 bits; places in rows A and B, 5 bits each; from bit 24 on the generation, mod 256
+	RegRows  = flows.Reg1  // rows A and B, 16 bits each; then their cells, 12 bits in the place of each
+	RegOwner = flows.Reg13 // the backend's id
 )
 
 // Groups of VIPs: the kind in the upper 8 bits. Of kind 1 and 3 the lower 16 are the VIP's id, of kind 2 the lower 24 are

@@ -47,7 +47,9 @@ func (x *VIP) BackendByID(id uint32) *Backend {
 }
 
 // Deferred reports whether the VIP's packets are translated beside their backends.
-func (x *VIP) Deferred() bool { return x.Spec.Mode == vip.ModeDeferred && x.Proto() != 0 }
+func (x *VIP) Deferred() bool {
+	return (x.Spec.Mode == vip.ModeDeferred || x.Spec.Mode == vip.ModeOthello) && x.Proto() != 0
+}
 
 // EdgesOf are the switches that have backends of the VIP, whatever their state.
 func (x *VIP) EdgesOf() map[flows.DPID]bool {

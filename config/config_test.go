@@ -158,7 +158,6 @@ func TestParseErrors(t *testing.T) {
 		{"routers:\n- {address: 10.0.0.254/24, gateway: 10.0.0.1}\n- {address: 10.0.0.253/24, gateway: 10.0.0.2}",
 			"f:3: routers[1].gateway: routers[0] has a gateway for the same network"},
 		{web + "  mode: nat\n  scheduler: best", "f:7: vips[0].scheduler: best: want one of two-choices,"},
-		{web + "  mode: othello", `f:6: vips[0].mode: mode "othello": not built yet; this version has "nat", "group" and "deferred"`},
 		{web + "  bakends: []", "f:6: vips[0].bakends: unknown key; want one of name, address, protocol, port,"},
 		{web + "  idle_timeout: 30", `f:6: vips[0].idle_timeout: duration 30: want text such as "30s"`},
 		{web + "  idle_timeout: soon", `f:6: vips[0].idle_timeout: duration "soon": want text such as "30s" or "5m"`},

@@ -12,7 +12,9 @@ import (
 
 // A connection through a VIP of mode deferred, over IPv4 and IPv6, also from a backend to itself: the client sees the VIP, the
 // backend the client. The client's switch, the gateway, keeps nothing.
-func TestDeferredPath(t *testing.T) {
+func TestDeferredPath(t *testing.T) { tryPath(t, vip.ModeDeferred) }
+
+func tryPath(t *testing.T, mode vip.Mode) {
 	for _, way := range ways {
 		if way.version != "OpenFlow15" {
 			continue
@@ -25,7 +27,7 @@ func TestDeferredPath(t *testing.T) {
 				serve(8080, backend)
 				w.start()
 				for _, network := range []string{"tcp", "udp"} {
-					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeDeferred}, 8080, backend)
+					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: mode}, 8080, backend)
 					for range 3 {
 						c := w.dial(client, network, "", way.web(80))
 						who, seen, err := c.ask("hello")

@@ -42,8 +42,9 @@ func (p *deferredPool) patch(name string, how map[string]any) {
 
 // Backends are drained, weighed anew, disabled, removed and lost: connections stay where they are unless their backend has gone, which
 // their clients are told.
-func TestDeferredBackends(t *testing.T) {
-	p := newDeferredPool(t, nil)
+func TestDeferredBackends(t *testing.T) { tryBackends(t, newDeferredPool(t, nil)) }
+
+func tryBackends(t *testing.T, p *deferredPool) {
 	tcp, udp := p.open("tcp", 4), p.open("udp", 4)
 	p.patch("b1", map[string]any{"weight": 5})
 	p.stay("one weighed anew", tcp, "")
@@ -133,8 +134,9 @@ func TestDeferredRefuses(t *testing.T) {
 }
 
 // A controller that is killed takes nothing with it, and the next one changes nothing.
-func TestDeferredControllerKilled(t *testing.T) {
-	p := newDeferredPool(t, nil)
+func TestDeferredControllerKilled(t *testing.T) { tryControllerKilled(t, newDeferredPool(t, nil)) }
+
+func tryControllerKilled(t *testing.T, p *deferredPool) {
 	tcp := p.open("tcp", 4)
 	p.patch("b1", map[string]any{"admin": "draining"})
 	quiet(p.network)
@@ -162,8 +164,9 @@ func TestDeferredControllerKilled(t *testing.T) {
 }
 
 // New connections are counted, by backend.
-func TestDeferredCounts(t *testing.T) {
-	p := newDeferredPool(t, nil)
+func TestDeferredCounts(t *testing.T) { tryCounts(t, newDeferredPool(t, nil)) }
+
+func tryCounts(t *testing.T, p *deferredPool) {
 	want := map[string]int64{}
 	for range 40 {
 		want[p.who(p.dial(p.client, "tcp", "", address+":80"))]++

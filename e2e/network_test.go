@@ -138,7 +138,7 @@ func (w *network) service(spec vip.Spec, port uint16, backends ...*lab.Host) {
 	for _, b := range spec.Backends {
 		w.awaitState(spec.Name, b.Name, vip.StateUp)
 	}
-	if spec.Mode == vip.ModeDeferred {
+	if spec.Mode == vip.ModeDeferred || spec.Mode == vip.ModeOthello {
 		w.awaitSteady(spec.Name, len(backends))
 	}
 }

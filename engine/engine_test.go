@@ -74,11 +74,6 @@ func TestWrites(t *testing.T) {
 		{"mutation fails", func() (vip.Read, error) {
 			return e.UpdateVIP(ctx, "web", apps.WriteOptions{}, func(s *vip.Spec) error { s.Backends[0].Name = "x"; return wrong })
 		}, wrong},
-		{"mode not built", func() (vip.Read, error) {
-			s := spec("g", "10.0.0.102")
-			s.Mode = vip.ModeOthello
-			return e.CreateVIP(ctx, s, apps.WriteOptions{})
-		}, vip.ErrNotBuilt},
 		{"dry run", func() (vip.Read, error) { return e.UpdateVIP(ctx, "web", apps.WriteOptions{DryRun: true}, add) }, nil},
 	}
 	for _, s := range steps {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/othello"
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
@@ -26,7 +27,11 @@ func (e *Engine) step(v *apps.View) *apps.View {
 		if !x.Deferred() {
 			continue
 		}
-		if next := e.nextGenerations(v, x, now); next != x.Generations {
+		next := e.nextGenerations(v, x, now)
+		if x.Spec.Mode == vip.ModeOthello {
+			next = othello.Settle(next)
+		}
+		if next != x.Generations {
 			some[x.ID] = next
 			gs.confirmed[x.ID] = time.Time{}
 		}

@@ -152,7 +152,7 @@ func (e *Engine) readTally(ctx context.Context, sw *controller.Switch) error {
 	if !sw.Info().Nicira {
 		return nil
 	}
-	if hasMode(v, vip.ModeDeferred) {
+	if hasMode(v, vip.ModeDeferred) || hasMode(v, vip.ModeOthello) {
 		if err := e.readAges(ctx, sw); err != nil {
 			return err
 		}

@@ -38,7 +38,6 @@ var statuses = []struct {
 	{apps.ErrConflict, http.StatusConflict},
 	{apps.ErrFileVIP, http.StatusConflict},
 	{vip.ErrFixed, http.StatusConflict},
-	{vip.ErrNotBuilt, http.StatusNotImplemented},
 	{vip.ErrExhausted, http.StatusInsufficientStorage},
 	{apps.ErrRefused, http.StatusBadGateway},
 	{apps.ErrAway, http.StatusServiceUnavailable},

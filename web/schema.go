@@ -84,7 +84,7 @@ func (durationType) Schema(huma.Registry) *huma.Schema {
 func (protocolType) Schema(huma.Registry) *huma.Schema { return enum("Protocol", vip.TCP, vip.UDP) }
 
 func (modeType) Schema(huma.Registry) *huma.Schema {
-	return enum("Who chooses a backend, and where; a mode that is not built yet answers 501",
+	return enum("Who chooses a backend, and where",
 		vip.ModeNAT, vip.ModeGroup, vip.ModeDeferred, vip.ModeOthello)
 }
 

@@ -164,7 +164,7 @@ func onSwitch[T any](in *switchPath, read func(flows.DPID) (T, error)) (T, error
 var (
 	kindNames  = map[apps.Kind]string{apps.KindDesired: "desired", apps.KindConnection: "connection", apps.KindLearned: "learned"}
 	classNames = map[apps.Class]string{apps.ClassBase: "base", apps.ClassARP: "arp", apps.ClassNAT: "nat",
-		apps.ClassGroup: "group", apps.ClassDeferred: "deferred"}
+		apps.ClassGroup: "group", apps.ClassDeferred: "deferred", apps.ClassOthello: "othello"}
 )
 
 func flowOf(r *flows.InstalledRule) Flow {

@@ -31,9 +31,6 @@ func New() *App {
 // Name is "deferred".
 func (a *App) Name() string { return string(vip.ModeDeferred) }
 
-// able reports whether a switch can have the mode: conntrack, zones of its own, and buckets that keep their ids.
-func able(i apps.SwitchInfo) bool { return i.Nicira && i.OF15 && i.Deferred != 0 && i.Mirror != 0 }
-
 // Desired is, on each switch that is able, what an owner wants of this mode.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	var build func(*builder)
@@ -73,7 +70,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	}
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, i := range v.Switches {
-		if able(i) {
+		if i.Deferrable() {
 			b := &builder{view: v, at: i}
 			build(b)
 			out[d] = b.state

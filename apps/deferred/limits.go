@@ -19,7 +19,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	}
 	var unable, hidden []string
 	for _, d := range slices.Sorted(maps.Keys(v.Switches)) {
-		if !able(v.Switches[d]) {
+		if !v.Switches[d].Deferrable() {
 			unable = append(unable, d.String())
 		}
 	}

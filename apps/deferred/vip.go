@@ -71,7 +71,7 @@ func (b *builder) choice(x *apps.VIP) (int, flows.Group) {
 	return -1, flows.Group{}
 }
 
-// group chooses among the members of a generation that are served. A group of several backends with one MAC serves the oldest.
+// group chooses among the members of a generation that are served; in mode othello by the generation's table of codes. A group of several backends with one MAC serves the oldest.
 func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
 	f := apps.FamilyOf(x.Address)
 	out := flows.Group{ID: apps.GroupOfGeneration(x.ID, g.ID), Type: flows.GroupSelect, Method: "hash",
@@ -80,6 +80,9 @@ func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
 		y := x.BackendByID(m.Backend)
 		if y == nil || !b.view.Serves(x, y) {
 			continue
+		}
+		if x.Spec.Mode == vip.ModeOthello { // a group all the same, for what it does to registers is undone after it
+			return flows.Group{ID: out.ID, Type: flows.GroupIndirect, Buckets: []flows.Bucket{flows.NewBucket(1, 0, apps.ChooseByCode(x.ID, g.ID)...)}}
 		}
 		choose := []flows.Action{flows.SetMAC(flows.EthDst, y.Host.MAC), flows.Go(apps.TablePick)}
 		for r := range min(m.Replicas, replicas) {

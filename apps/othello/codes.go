@@ -211,26 +211,59 @@ type need struct {
 	count int
 }
 
+// part is a need in the making.
+type part struct {
+	need
+	rest   int // of count, in 1/total
+	weight int
+}
+
+// keep lets nobody lose a Dcode by rounding where all that must change is that some get more: a backend that leaves moves no
+// connection of another. The others wait, those that gain most first.
+func keep(parts []part, have map[uint32]int, total, size int) {
+	surplus := 0
+	for _, p := range parts {
+		if have[p.owner]*total >= p.weight*size+total {
+			return // it has to give at least a whole one
+		}
+	}
+	for i := range parts {
+		if p := &parts[i]; p.count < have[p.owner] {
+			surplus += have[p.owner] - p.count
+			p.count = have[p.owner]
+		}
+	}
+	for ; surplus > 0; surplus-- {
+		most := 0
+		for i, p := range parts {
+			if p.count-have[p.owner] > parts[most].count-have[parts[most].owner] {
+				most = i
+			}
+		}
+		parts[most].count--
+	}
+}
+
 // needs divides by largest remainder; every backend has at least one Dcode, as long as there are enough. Equal remainders
 // go to who has more now, then to the lower number. The largest needs come first.
 func needs(size int, pool []Share, now *Codes) []need {
-	var have map[uint32]int
+	var have map[uint32]int // by the new size
 	if now != nil {
 		have = now.Counts()
+		delete(have, 0)
+		for o := range have {
+			have[o] *= size / len(now.owner)
+		}
 	}
 	total := 0
 	for _, s := range pool {
 		total += s.Weight
 	}
-	type part struct {
-		need
-		rest int // of count, in 1/total
-	}
 	parts := make([]part, len(pool))
 	left := size
 	for i, s := range pool {
 		n := s.Weight * size
-		parts[i] = part{need{s.Owner, n / total}, n % total}
+		parts[i] = part{need{s.Owner, n / total}, n % total, s.Weight}
 		if parts[i].count == 0 && len(pool) <= size {
 			parts[i].count, parts[i].rest = 1, 0
 		}
@@ -246,6 +279,7 @@ func needs(size int, pool []Share, now *Codes) []need {
 	for i := 0; left < 0; i, left = i+1, left+1 { // too many were given their one: the largest do without
 		parts[i%len(parts)].count--
 	}
+	keep(parts, have, total, size)
 	out := make([]need, len(parts))
 	for i, p := range parts {
 		out[i] = p.need

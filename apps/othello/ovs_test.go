@@ -39,16 +39,31 @@ func newBench(t *testing.T) *bench {
 	return n
 }
 
+// enter is what table 30 does for a VIP in one generation.
+type enter struct {
+	generation
+	to    netip.AddrPort
+	proto uint8
+}
+
 // install gives the switch a VIP's rules in one bundle, in the place of all it had.
-func (n *bench) install(x *vipRules) {
+func (n *bench) install(x *enter) {
 	n.t.Helper()
 	b := &builder{}
 	b.base()
-	b.vip(x)
+	b.cellRules()
+	b.generation(&x.generation)
 	for o := range x.owners.Counts() {
-		b.deliver(x.id, o, macOf(o))
+		b.chosen(x.vip, o, macOf(o))
 	}
-	rules := []string{"table=0,in_port=1 actions=resubmit(,30)", "table=60 actions=output:2"}
+	_, dst := apps.PortFields(x.proto)
+	m := apps.AtPorts(apps.To(x.to.Addr()), x.proto, dst, vip.PortMask{Port: x.to.Port(), Mask: 0xffff})
+	// What a mode before may have left in registers is there afterwards.
+	begin := append([]flows.Action{flows.SetNum(flows.Reg5, 8), flows.SetNum(flows.Reg12, 7), flows.SetNum(apps.RegOwner, 1)},
+		apps.ChooseByCode(x.vip, x.number)...)
+	b.rule(apps.TableVIP, prioFixed, x.vip, m, begin...)
+	b.rule(apps.TablePick, prioFixed, 0, flows.Match{}.Num(flows.Reg5, 8).Num(flows.Reg12, 7), flows.Output{Port: 2})
+	rules := []string{"table=0,in_port=1 actions=resubmit(,30)"}
 	for _, r := range b.state.Rules {
 		rules = append(rules, r.String())
 	}
@@ -122,15 +137,15 @@ func (n *bench) ttl(f []byte) uint8 {
 func (n *bench) frame(x Tuple, number int) []byte {
 	vm, from, proto := apps.VIPMAC, sender, layers.IPProtocol(x.Proto)
 	eth := &layers.Ethernet{SrcMAC: from[:], DstMAC: vm[:], EthernetType: layers.EthernetTypeIPv4}
-	src, dst := x.Client.Addr().AsSlice(), x.VIP.Addr().AsSlice()
+	src, dst := x.Src.Addr().AsSlice(), x.Dst.Addr().AsSlice()
 	var ip gopacket.SerializableLayer = &layers.IPv4{Version: 4, TTL: n.round, Protocol: proto, SrcIP: src, DstIP: dst}
-	if x.VIP.Addr().Is6() {
+	if x.Dst.Addr().Is6() {
 		eth.EthernetType = layers.EthernetTypeIPv6
 		ip = &layers.IPv6{Version: 6, HopLimit: n.round, NextHeader: proto, SrcIP: src, DstIP: dst}
 	}
-	var l4 gopacket.SerializableLayer = &layers.TCP{SrcPort: layers.TCPPort(x.Client.Port()), DstPort: layers.TCPPort(x.VIP.Port()), ACK: true}
+	var l4 gopacket.SerializableLayer = &layers.TCP{SrcPort: layers.TCPPort(x.Src.Port()), DstPort: layers.TCPPort(x.Dst.Port()), ACK: true}
 	if x.Proto == apps.ProtoUDP {
-		l4 = &layers.UDP{SrcPort: layers.UDPPort(x.Client.Port()), DstPort: layers.UDPPort(x.VIP.Port())}
+		l4 = &layers.UDP{SrcPort: layers.UDPPort(x.Src.Port()), DstPort: layers.UDPPort(x.Dst.Port())}
 	}
 	b := gopacket.NewSerializeBuffer()
 	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true}, eth, ip, l4,
@@ -156,8 +171,7 @@ func TestSwitchDecidesAsForetold(t *testing.T) {
 			random := rand.New(rand.NewPCG(15, uint64(test.proto)))
 			pool := weighted([]int{1, 2, 3, 4, 5})
 			codes := Pack(SizeFor(pool), pool)
-			x := &vipRules{id: 40000, generation: 255, address: test.to.Addr(), ports: vip.Ports{First: 80, Last: 80}, proto: test.proto,
-				v6: test.to.Addr().Is6(), owners: codes, pins: &Pins{}}
+			x := &enter{generation{vip: 40000, number: 255, v6: test.to.Addr().Is6(), owners: codes, pins: &Pins{}}, test.to, test.proto}
 			n.install(x)
 			live := states(codes, tuples(random, 4500, test.proto, test.to))
 			n.compare("at first", x, live[:500], nil)
@@ -170,7 +184,7 @@ func TestSwitchDecidesAsForetold(t *testing.T) {
 				packed bool
 			}{{"many displaced", live, true}, {"few left", live[:1500], false}, {"none left", nil, false}} {
 				x.owners, x.pins = codes, mustPin(t, codes, step.live)
-				x.generation++
+				x.number++
 				if x.pins.Rows > 0 != step.packed || step.live == nil != x.pins.Empty() {
 					t.Fatalf("%s: %d rows, empty %v", step.name, x.pins.Rows, x.pins.Empty())
 				}
@@ -182,7 +196,7 @@ func TestSwitchDecidesAsForetold(t *testing.T) {
 }
 
 // compare sends packets of live connections, which must reach their backends, and of others, which must go as foretold.
-func (n *bench) compare(when string, x *vipRules, live []State, others []Tuple) {
+func (n *bench) compare(when string, x *enter, live []State, others []Tuple) {
 	n.t.Helper()
 	all := make([]Tuple, 0, len(live)+len(others))
 	for _, s := range live {

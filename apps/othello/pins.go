@@ -78,7 +78,7 @@ func Pin(codes *Codes, live []State, seed uint64) (*Pins, error) {
 }
 
 func compareStates(a, b State) int {
-	return cmp.Or(a.Client.Compare(b.Client), a.VIP.Compare(b.VIP), cmp.Compare(a.Proto, b.Proto), cmp.Compare(a.Owner, b.Owner))
+	return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.Proto, b.Proto), cmp.Compare(a.Owner, b.Owner))
 }
 
 // Owner is whose a packet is, as the switch decides. pinned says that it is not by the table of codes.
@@ -193,8 +193,8 @@ func (p *Pins) apart(displaced []State, value map[uint32]uint16) (keys []pin, is
 
 // hashed is the connection without what the switch does not hash.
 func (t Tuple) hashed() Tuple {
-	if t.Client.Addr().Is4() {
-		t.VIP, t.Proto = netip.AddrPort{}, 0
+	if t.Src.Addr().Is4() {
+		t.Dst, t.Proto = netip.AddrPort{}, 0
 	}
 	return t
 }

@@ -115,8 +115,8 @@ func kept(live []State, codes *Codes) (out []State) {
 func distinct(live []State) (out []State) {
 	seen := map[netip.AddrPort]bool{}
 	for _, s := range live {
-		if !seen[s.Client] {
-			seen[s.Client] = true
+		if !seen[s.Src] {
+			seen[s.Src] = true
 			out = append(out, s)
 		}
 	}
@@ -194,7 +194,7 @@ func TestPinsOfOneClientPort(t *testing.T) {
 	live := states(codes, tuples(random, 8000, apps.ProtoTCP, vip4))
 	codes = codes.Change(append(pool, Share{9, 1}), nil)
 	for _, s := range live[:4000] {
-		s.VIP = netip.AddrPortFrom(s.VIP.Addr(), 81)
+		s.Dst = netip.AddrPortFrom(s.Dst.Addr(), 81)
 		s.Owner = uint32(1 + random.IntN(4))
 		if random.IntN(2) == 0 {
 			s.Owner = codes.Owner(s.Code())

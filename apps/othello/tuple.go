@@ -2,7 +2,6 @@ package othello
 
 import (
 	"encoding/binary"
-	"net/netip"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/flows"
@@ -13,22 +12,19 @@ import (
 const codeBasis = 11
 
 // Tuple is a connection as its packets to the VIP show it.
-type Tuple struct {
-	Proto       uint8
-	Client, VIP netip.AddrPort
-}
+type Tuple apps.Tuple
 
 // Hash is what the switch computes of a packet of the connection, by the actions of [hashing]: of IPv4 Jenkins' hash of the
-// client's port and address, of IPv6 that of all addresses and ports by exclusive or. VIP's port does not count for IPv4.
+// client's port and address, of IPv6 that of all addresses and ports by exclusive or. The VIP's port does not count for IPv4.
 func (t Tuple) Hash(basis uint16) uint32 {
-	if t.Client.Addr().Is4() {
+	if t.Src.Addr().Is4() {
 		var p [6]byte
-		binary.BigEndian.PutUint16(p[:], t.Client.Port())
-		a := t.Client.Addr().As4()
+		binary.BigEndian.PutUint16(p[:], t.Src.Port())
+		a := t.Src.Addr().As4()
 		copy(p[2:], a[:])
 		return ovshash.Jenkins(p[:], uint32(basis))
 	}
-	f := ovshash.Flow{EthType: apps.EtherTypeIPv6, Src: t.Client.Addr(), Dst: t.VIP.Addr(), Proto: t.Proto, SrcPort: t.Client.Port(), DstPort: t.VIP.Port()}
+	f := ovshash.Flow{EthType: apps.EtherTypeIPv6, Src: t.Src.Addr(), Dst: t.Dst.Addr(), Proto: t.Proto, SrcPort: t.Src.Port(), DstPort: t.Dst.Port()}
 	if t.Proto == apps.ProtoUDP { // whose ports that hash leaves out
 		binary.BigEndian.PutUint16(f.EthDst[4:], f.SrcPort)
 		binary.BigEndian.PutUint16(f.EthDst[2:], f.DstPort)
@@ -41,10 +37,7 @@ func (t Tuple) Code() uint16 { return uint16(ovshash.Modulo(t.Hash(codeBasis), M
 
 // prepare puts what is to be hashed where it is hashed: with the ports in the place of the MACs, the hash covers those of UDP too.
 func prepare(v6 bool, proto uint8) []flows.Action {
-	src, dst := flows.TCPSrc, flows.TCPDst
-	if proto == apps.ProtoUDP {
-		src, dst = flows.UDPSrc, flows.UDPDst
-	}
+	src, dst := apps.PortFields(proto)
 	if !v6 {
 		return []flows.Action{
 			flows.Move{Src: flows.Whole(flows.IPv4Src), Dst: flows.Span{Field: flows.EthSrc, Bits: 32}},

@@ -8,7 +8,6 @@ import (
 
 // Errors of the model.
 var (
-	ErrNotBuilt  = errors.New("not built yet")         // a mode that this version does not have
 	ErrFixed     = errors.New("fixed for life")        // a field that a VIP keeps from its creation on
 	ErrExhausted = errors.New("ids are used up")       // a VIP has had 2^24 backends
 	ErrSchema    = errors.New("unknown stored schema") // stored by a later version, or not by us

@@ -21,7 +21,8 @@ type Member struct {
 // stored before its first use.
 type Generation struct {
 	ID      uint32   `json:"id"`
-	Members []Member `json:"members"` // by backend
+	Members []Member `json:"members"`          // by backend
+	Owners  Owners   `json:"owners,omitempty"` // mode othello: whose each Dcode is
 }
 
 // Step says how far the change to the newest generation is. Each is stored before anything is done for it.
@@ -149,10 +150,15 @@ func (g *Generations) Asked(from int) int {
 	return len(g.Kept)
 }
 
-// repeats reports whether a newer generation, from the current one on, has the same members.
+// repeats reports whether a newer generation, from the current one on, chooses as this one does.
 func (g *Generations) repeats(i int) bool {
 	first := max(g.Current(), 0)
-	return i > first && slices.ContainsFunc(g.Kept[first:i], func(k Generation) bool { return slices.Equal(k.Members, g.Kept[i].Members) })
+	return i > first && slices.ContainsFunc(g.Kept[first:i], func(k Generation) bool { return k.same(&g.Kept[i]) })
+}
+
+// same reports whether two generations choose alike.
+func (k *Generation) same(o *Generation) bool {
+	return slices.Equal(k.Members, o.Members) && slices.Equal(k.Owners, o.Owners)
 }
 
 // Spare reports whether the oldest generation can go without a trace: its set is empty, or a newer one's too.

@@ -50,7 +50,7 @@ func Normalize(s Spec) Spec {
 			fill(&s.IdleTimeout, Duration(DefaultIdleTCP))
 		}
 	}
-	if s.Mode == ModeDeferred {
+	if s.Mode == ModeDeferred || s.Mode == ModeOthello {
 		fill(&s.HandOver, DefaultGenerations)
 		fill(&s.HandOverIdle, Duration(DefaultHandOverIdle))
 	}

@@ -12,7 +12,7 @@ const (
 // Mode says who chooses a backend and where addresses are rewritten.
 type Mode string
 
-// Modes. Those not built yet are refused with [ErrNotBuilt].
+// Modes.
 const (
 	ModeNAT      Mode = "nat"
 	ModeGroup    Mode = "group"

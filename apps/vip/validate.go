@@ -32,13 +32,8 @@ const nameMessage = "want 1 to 63 of a-z, 0-9, '.', '_' and '-', the first a let
 // ValidName reports whether a VIP, a backend or a set of ports may have a name.
 func ValidName(s string) bool { return nameRule.MatchString(s) }
 
-// Validate checks a normalised Spec. Its error is [FieldErrors] with all that is wrong, or wraps [ErrNotBuilt] when the
-// mode is one of those to come.
+// Validate checks a normalised Spec. Its error is [FieldErrors] with all that is wrong.
 func Validate(s Spec) error {
-	switch s.Mode {
-	case ModeOthello:
-		return fmt.Errorf("mode %q: %w; this version has %q, %q and %q", s.Mode, ErrNotBuilt, ModeNAT, ModeGroup, ModeDeferred)
-	}
 	var e FieldErrors
 	if !nameRule.MatchString(s.Name) {
 		e.add("name", s.Name, nameMessage)
@@ -56,7 +51,7 @@ func Validate(s Spec) error {
 		e.nat(s)
 	case ModeGroup:
 		e.group(s)
-	case ModeDeferred:
+	case ModeDeferred, ModeOthello:
 		e.deferred(s, ports)
 	default:
 		e.add("mode", s.Mode, "want one of nat, group, deferred, othello")

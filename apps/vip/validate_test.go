@@ -242,16 +242,6 @@ func TestValidateNamesAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestValidateRefusesModesToCome(t *testing.T) {
-	for _, m := range []Mode{ModeOthello} {
-		s := parse(t, webText)
-		s.Mode = m
-		if err := Validate(Normalize(s)); !errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), string(m)) {
-			t.Errorf("%s: %v", m, err)
-		}
-	}
-}
-
 func TestValidateLimitsBackends(t *testing.T) {
 	s := parse(t, webText)
 	s.Backends = nil

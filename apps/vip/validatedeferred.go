@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// deferred checks them for mode deferred.
+// deferred checks them for modes deferred and othello.
 func (e *FieldErrors) deferred(s Spec, ports Ports) {
 	if s.Scheduler != "" {
-		e.add("scheduler", s.Scheduler, "means nothing in mode deferred, where the switch chooses by weight; leave it out, or take mode nat")
+		e.add("scheduler", s.Scheduler, "means nothing in mode %s, where the switch chooses by weight; leave it out, or take mode nat", s.Mode)
 	}
 	if s.IdleTimeout != 0 {
-		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode deferred, whose connections conntrack keeps; leave it out, or take mode nat")
+		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode %s, whose connections conntrack keeps; leave it out, or take mode nat", s.Mode)
 	}
 	if len(s.Gateways) > 0 {
 		e.add("gateways", s.Gateways, "is not built yet; leave it out: the client's edge switch chooses")
 	}
 	if s.Affinity != nil {
-		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet in mode deferred; leave it out, or take mode group")
+		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet in mode %s; leave it out, or take mode group", s.Mode)
 	}
 	if s.HandOver < 1 || s.HandOver > MaxGenerations {
 		e.add("handover", s.HandOver, "is how many generations of backends are kept; want 1 (no hand-over) to %d", MaxGenerations)
@@ -27,13 +27,15 @@ func (e *FieldErrors) deferred(s Spec, ports Ports) {
 	}
 	for i, b := range s.Backends {
 		if !ports.Single() && b.Port != 0 {
-			e.add(fmt.Sprintf("backends[%d].port", i), b.Port, "a VIP of mode deferred with several ports keeps them; leave it out")
+			e.add(fmt.Sprintf("backends[%d].port", i), b.Port, "a VIP of mode %s with several ports keeps them; leave it out", s.Mode)
 		}
 	}
-	e.weight(s)
+	if s.Mode == ModeDeferred { // mode othello has no buckets
+		e.weight(s)
+	}
 }
 
-// handOver refuses what mode deferred alone has.
+// handOver refuses what modes deferred and othello alone have.
 func (e *FieldErrors) handOver(s Spec) {
 	if s.HandOver != 0 {
 		e.add("handover", s.HandOver, "means nothing in mode %s; leave it out", s.Mode)

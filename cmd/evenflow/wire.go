@@ -16,6 +16,7 @@ import (
 	"github.com/evenflow/evenflow/apps/deferred"
 	"github.com/evenflow/evenflow/apps/group"
 	"github.com/evenflow/evenflow/apps/nat"
+	"github.com/evenflow/evenflow/apps/othello"
 	"github.com/evenflow/evenflow/config"
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/engine"
@@ -50,6 +51,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 			{Class: apps.ClassNAT, App: nat.New(nat.Config{})},
 			{Class: apps.ClassGroup, App: group.New(group.Config{})},
 			{Class: apps.ClassDeferred, App: deferred.New()},
+			{Class: apps.ClassOthello, App: othello.New()},
 		},
 		Routers:    s.AppRouters(),
 		DropReason: dropReason,
@@ -92,6 +94,9 @@ func dropReason(r *flows.Rule) (string, bool) {
 	}
 	if reason, ok := deferred.DropReason(r); ok {
 		return reason, true
+	}
+	if reason, ok := othello.DropReason(r); ok {
+		return reason, ok
 	}
 	return group.DropReason(r)
 }

@@ -1,0 +1,117 @@
+package othello
+
+import (
+	"slices"
+
+	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
+)
+
+// App is mode othello's choice. All else of the mode, the way to table 44 and what follows table 77, is mode deferred's. Its methods
+// may be called from many goroutines at a time; none blocks.
+type App struct{}
+
+var (
+	_ apps.App       = (*App)(nil)
+	_ apps.Explainer = (*App)(nil)
+)
+
+// New makes the app.
+func New() *App { return &App{} }
+
+// Name is "othello".
+func (a *App) Name() string { return string(vip.ModeOthello) }
+
+// handles reports whether a VIP is of this app.
+func handles(x *apps.VIP) bool { return x != nil && x.Spec.Mode == vip.ModeOthello && x.Deferred() }
+
+// Desired is, on each switch that can have mode deferred, what an owner wants of this mode.
+func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
+	var build func(b *builder, d flows.DPID)
+	switch o.Kind {
+	case apps.OwnerBase:
+		if !slices.ContainsFunc(v.VIPs, func(x *apps.VIP) bool { return handles(x) && len(x.Backends) > 0 }) {
+			return nil
+		}
+		build = func(b *builder, _ flows.DPID) { b.base() }
+	case apps.OwnerVIP:
+		x := v.VIP(o.VIP)
+		if !handles(x) {
+			return nil
+		}
+		all, current, edges := tables(x), x.Generations.Current(), x.EdgesOf()
+		build = func(b *builder, d flows.DPID) {
+			for i := range all {
+				if all[i].owners != nil && (i == current || edges[d] && (i == 0 || x.Generations.Asked(i) == i)) {
+					b.generation(&all[i])
+				}
+			}
+			b.backends(v, x)
+		}
+	default:
+		return nil
+	}
+	out := make(map[flows.DPID]flows.State, len(v.Switches))
+	for d, i := range v.Switches {
+		if i.Deferrable() {
+			b := &builder{}
+			build(b, d)
+			out[d] = b.state
+		}
+	}
+	return out
+}
+
+// tables are those of a VIP's generations, in their order. owners is nil where there is none.
+func tables(x *apps.VIP) []generation {
+	if x.Generations == nil {
+		return nil
+	}
+	out := make([]generation, len(x.Generations.Kept))
+	for i, k := range x.Generations.Kept {
+		out[i] = generation{vip: x.ID, number: k.ID, v6: x.Address.Is6(), pins: &Pins{}}
+		if codes, ok := FromOwners(k.Owners); ok {
+			out[i].owners = codes
+		}
+	}
+	return out
+}
+
+// backends are the ways to those that are served.
+func (b *builder) backends(v *apps.View, x *apps.VIP) {
+	for i := range x.Backends {
+		if y := &x.Backends[i]; v.Serves(x, y) {
+			b.chosen(x.ID, y.ID, y.Host.MAC)
+		}
+	}
+}
+
+// Explain computes the choice of a switch: all make the same.
+func (a *App) Explain(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) (b *apps.Backend, reason string) {
+	if !handles(x) {
+		return nil, ""
+	}
+	all, current := tables(x), x.Generations.Current()
+	switch {
+	case !v.Switches[d].Deferrable():
+		return nil, "the switch cannot have mode othello"
+	case current < 0 || all[current].owners == nil || len(x.Generations.Kept[current].Members) == 0:
+		return nil, "no backend takes new connections"
+	}
+	g := &all[current]
+	owner, _ := g.pins.Owner(g.owners, Tuple(t))
+	if y := x.BackendByID(owner); y != nil {
+		return y, ""
+	}
+	return nil, "its Dcode has no owner"
+}
+
+// DropReason names what a rule of this mode that drops is for; not ok for any other rule.
+func DropReason(r *flows.Rule) (reason string, ok bool) {
+	kind, class, _, ours := apps.SplitCookie(r.Cookie)
+	if !ours || kind != apps.KindDesired || class != apps.ClassOthello || len(r.Actions) > 0 {
+		return "", false
+	}
+	return "to a VIP's backend that is not there any more", true
+}

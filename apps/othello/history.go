@@ -1,0 +1,82 @@
+package othello
+
+import (
+	"slices"
+
+	"github.com/evenflow/evenflow/apps/vip"
+)
+
+// Settle gives each of a VIP's generations its table of codes: a new one as few changes as there can be from the one before. A
+// backend that has gone from a generation, dead or removed, leaves its Dcodes to the others of that generation where new
+// connections are, or will be, divided by it; in an older one nobody has them, for they are asked of others. It is g itself if
+// nothing is to be done.
+func Settle(g *vip.Generations) *vip.Generations {
+	if g == nil || !slices.ContainsFunc(g.Kept, unsettled) {
+		return g
+	}
+	next := *g
+	next.Kept = slices.Clone(g.Kept)
+	last := max(g.Current(), 0) // the oldest by which connections are, or will be, divided
+	for i := len(next.Kept) - 1; i >= 0; i-- {
+		k := &next.Kept[i]
+		codes, ok := FromOwners(k.Owners)
+		switch {
+		case !unsettled(*k):
+			continue
+		case !ok:
+			codes = before(next.Kept[i+1:])
+			if codes == nil {
+				codes = Pack(SizeFor(pool(k.Members)), pool(k.Members))
+			}
+			codes = codes.Change(pool(k.Members), nil)
+		case i <= last:
+			codes = codes.Change(pool(k.Members), nil)
+		default:
+			codes = codes.without(k.Members)
+		}
+		k.Owners = codes.Owners()
+	}
+	return &next
+}
+
+// unsettled reports whether a generation has no table, or one with Dcodes of backends that are none of its members.
+func unsettled(k vip.Generation) bool {
+	if len(k.Owners) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(k.Owners, func(o uint32) bool { return o != 0 && !isMember(k.Members, o) })
+}
+
+func isMember(members []vip.Member, backend uint32) bool {
+	_, found := slices.BinarySearchFunc(members, backend, func(m vip.Member, id uint32) int { return int(m.Backend) - int(id) })
+	return found
+}
+
+// before is the table that a new generation begins with: of the newest of some where anybody has anything.
+func before(kept []vip.Generation) *Codes {
+	for _, k := range kept {
+		if codes, ok := FromOwners(k.Owners); ok && codes.Counts()[0] < codes.Size() {
+			return codes
+		}
+	}
+	return nil
+}
+
+// without is the table without those that are no members.
+func (c *Codes) without(members []vip.Member) *Codes {
+	next := &Codes{owner: slices.Clone(c.owner)}
+	for i, o := range next.owner {
+		if !isMember(members, o) {
+			next.owner[i] = 0
+		}
+	}
+	return next
+}
+
+func pool(members []vip.Member) []Share {
+	out := make([]Share, len(members))
+	for i, m := range members {
+		out[i] = Share{m.Backend, m.Replicas}
+	}
+	return out
+}
