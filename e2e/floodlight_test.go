@@ -134,7 +134,7 @@ func TestNoEmptyPromises(t *testing.T) {
 	w := line(t, 1, "")
 	w.start()
 	for field, value := range map[string]any{
-		"gateways": []string{"0000000000000001"},
+		"gateways":         []string{"0000000000000001"},
 		"connection_limit": 5, "session_persistence": true,
 	} {
 		body := map[string]any{"name": "web", "address": address, "protocol": "tcp", "port": 80, field: value}
