@@ -25,6 +25,15 @@ const (
 // ok is false, and b unchanged, for what must not be answered (RFC 1122 section 3.2.2, RFC 4443 section 2.4): a RST, anything
 // sent to or from a group, fragments, ICMP, and protocols other than TCP and UDP.
 func Reject(f *Frame, b []byte) (frame []byte, ok bool) {
+	if f.Src == f.Dst {
+		return b, false
+	}
+	return RejectTranslated(f, b)
+}
+
+// RejectTranslated is Reject of a packet whose destination conntrack has translated: it may be its sender, which has called itself
+// through a VIP. The answer is to be translated back.
+func RejectTranslated(f *Frame, b []byte) (frame []byte, ok bool) {
 	if f.Fragment || !answerable(f) {
 		return b, false
 	}
@@ -77,7 +86,7 @@ func answerable(f *Frame) bool {
 	broadcast := netip.AddrFrom4([4]byte{255, 255, 255, 255})
 	return (f.EthType == EtherTypeIPv4 || f.EthType == EtherTypeIPv6) && !f.EthDst.Multicast() && !f.EthSrc.Multicast() && len(f.IP) > 0 &&
 		!f.Dst.IsMulticast() && !f.Dst.IsUnspecified() && f.Dst != broadcast &&
-		!f.Src.IsMulticast() && !f.Src.IsUnspecified() && f.Src != broadcast && !f.Src.Is4In6() && f.Src != f.Dst
+		!f.Src.IsMulticast() && !f.Src.IsUnspecified() && f.Src != broadcast && !f.Src.Is4In6()
 }
 
 // resetOf is the RST that a closed port sends: it must lie in the sender's window.

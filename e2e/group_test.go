@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -154,6 +156,76 @@ func TestGroupHairpin(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A backend that is removed or disabled while connected to itself through the VIP is told, at both ends; its connections to
+// others, and others' to themselves, live on.
+func TestGroupHairpinEnds(t *testing.T) {
+	w := line(t, 2, "")
+	b1, b2 := w.host("b1", 1, 1, 1), w.host("b2", 2, 2, 1)
+	servers := greet(8080, b1, b2)
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	port := 20000
+	calls := func(from *lab.Host) map[string]*conn { // from a backend, to itself and to the other
+		t.Helper()
+		to := map[string]*conn{}
+		for ; len(to) < 2; port++ {
+			if port == 20200 {
+				t.Fatalf("%s reaches only %v", from.Name(), to)
+			}
+			c := w.dial(from, "tcp", fmt.Sprint(":", port), address+":80")
+			_ = c.SetDeadline(time.Now().Add(answerLimit))
+			name, err := c.in.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			to[strings.TrimSpace(name)] = c
+		}
+		return to
+	}
+	ended := func(when string, c net.Conn) {
+		t.Helper()
+		w.Eventually(patience, func() error {
+			_ = c.SetDeadline(time.Now().Add(answerLimit))
+			if _, err := c.Write([]byte("hello\n")); errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				return fmt.Errorf("%s: %w", when, err)
+			}
+			return nil
+		})
+	}
+	lives := func(when string, from *lab.Host, c *conn) {
+		t.Helper()
+		server := servers.of(c)
+		if server == nil { // it has called itself, and is seen as the VIP
+			server = servers.from(at(address, c.LocalAddr().(*net.TCPAddr).Port))
+		}
+		_ = server.SetDeadline(time.Now().Add(answerLimit))
+		if _, err := fmt.Fprintln(c, "hello"); err != nil {
+			t.Errorf("%s: %s: %v", when, from.Name(), err)
+		}
+		if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "hello\n" {
+			t.Errorf("%s: %s is heard as %q, %v", when, from.Name(), line, err)
+		}
+	}
+	of1, of2 := calls(b1), calls(b2)
+	self := servers.from(at(address, of1["b1"].LocalAddr().(*net.TCPAddr).Port))
+	if self == nil {
+		t.Fatal("b1 is not called by the VIP")
+	}
+	w.change(http.MethodDelete, "web/backends/b1", nil)
+	ended("removed, its own end", of1["b1"])
+	ended("removed, the other end", self)
+	lives("b1 removed, to b2", b1, of1["b2"])
+	lives("b1 removed, to itself", b2, of2["b2"])
+	w.change(http.MethodPatch, "web/backends/b2", map[string]any{"admin": "disabled"})
+	ended("disabled", of2["b2"])
 }
 
 // Backends come, are drained, weighed anew, disabled and removed: connections stay where they are unless their backend has gone.

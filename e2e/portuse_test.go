@@ -42,10 +42,13 @@ func greet(port int, hosts ...*lab.Host) *greeters {
 }
 
 // of is a client's connection as its backend has it, nil if it sees another client.
-func (g *greeters) of(c net.Conn) net.Conn {
+func (g *greeters) of(c net.Conn) net.Conn { return g.from(c.LocalAddr().String()) }
+
+// from is the connection of a client as the backend sees it, nil if there is none.
+func (g *greeters) from(address string) net.Conn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.accepted[c.LocalAddr().String()]
+	return g.accepted[address]
 }
 
 // connect connects a client from a port as soon as its own kernel lets it, and hears the greeting.
@@ -118,6 +121,12 @@ func TestPortUsedAgain(t *testing.T) {
 // The same 4,000 ports twice, many at a time, reset or closed: none is lost.
 func TestPortsTwice(t *testing.T) {
 	p := newPool(t, ipv4)
+	p.portsTwice(p.client)
+}
+
+// portsTwice connects a client to port 80 of the VIP from each of 4,000 ports, and again as soon as that is done.
+func (w *network) portsTwice(client *lab.Host) {
+	w.t.Helper()
 	for base, reset := range map[int]bool{20000: false, 30000: true} {
 		for round := range 2 {
 			begun := time.Now()
@@ -126,19 +135,8 @@ func TestPortsTwice(t *testing.T) {
 			for range 16 {
 				wg.Go(func() {
 					for port := range ports {
-						c, err := dial(p.ctx, p.client, "tcp", fmt.Sprint(":", port), address+":80")
-						for err != nil && errors.Is(err, syscall.EADDRNOTAVAIL) { // the client's own TIME_WAIT
-							c, err = dial(p.ctx, p.client, "tcp", fmt.Sprint(":", port), address+":80")
-						}
-						if err == nil {
-							_, _, err = c.ask("hello")
-							if reset {
-								_ = c.Conn.(*net.TCPConn).SetLinger(0)
-							}
-							_ = c.Close()
-						}
-						if err != nil {
-							t.Errorf("reset %v, round %d, port %d: %v", reset, round, port, err)
+						if err := w.visit(client, port, reset); err != nil {
+							w.t.Errorf("reset %v, round %d, port %d: %v", reset, round, port, err)
 						}
 					}
 				})
@@ -148,9 +146,26 @@ func TestPortsTwice(t *testing.T) {
 			}
 			close(ports)
 			wg.Wait()
-			t.Logf("reset %v, round %d: 4,000 connections in %.1f s", reset, round, time.Since(begun).Seconds())
+			w.t.Logf("reset %v, round %d: 4,000 connections in %.1f s", reset, round, time.Since(begun).Seconds())
 		}
 	}
+}
+
+// visit is a connection from a port that has an answer and ends, by a reset or not.
+func (w *network) visit(client *lab.Host, port int, reset bool) error {
+	c, err := dial(w.ctx, client, "tcp", fmt.Sprint(":", port), address+":80")
+	for err != nil && errors.Is(err, syscall.EADDRNOTAVAIL) { // the client's own TIME_WAIT
+		c, err = dial(w.ctx, client, "tcp", fmt.Sprint(":", port), address+":80")
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if reset {
+		_ = c.Conn.(*net.TCPConn).SetLinger(0)
+	}
+	_, _, err = c.ask("hello")
+	return err
 }
 
 // Whatever is flushed in the switches, live connections of mode nat do not stall: they are rules.

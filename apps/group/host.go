@@ -71,12 +71,12 @@ func (b *builder) host(h *topo.Host, all []listener) {
 			p := port{l.addr, l.proto, m}
 			if !answers[p] {
 				answers[p] = true
-				b.rule(apps.TableEgress, prioAnswer, 0, l.from(m), l.through(b.zone)...)
+				b.rule(apps.TableEgress, prioAnswer, 0, l.from(m), l.through(b.zone, apps.TableUnNAT)...)
 			}
 			if s := (self{p, l.VIP.Address}); h.At.DPID == b.dpid && !selves[s] {
 				selves[s] = true
 				to := l.from(m).Addr(familyOf(l.addr).dst, l.VIP.Address)
-				b.rule(apps.TableReply, prioHairback, 0, to, known(l.VIP.Hairpin, apps.TableHairpin))
+				b.rule(apps.TableReply, prioHairback, 0, to, l.through(l.VIP.Hairpin, apps.TableHairpin)...)
 			}
 		}
 		b.untracked(h, l)
@@ -88,13 +88,13 @@ func (l *listener) from(m vip.PortMask) flows.Match {
 	return at(from(l.addr), l.proto, fieldsOf(l.proto).src, m)
 }
 
-// through passes an answer through conntrack. Where mode nat has exact rules for answers from the same port, the client's port
+// through passes an answer through conntrack to a table. Where mode nat has exact rules for answers from the same port, the client's port
 // is made one of the fields that Open vSwitch's cache distinguishes; else a new rule would be passed by for some milliseconds.
-func (l *listener) through(zone uint16) (out []flows.Action) {
+func (l *listener) through(zone uint16, table uint8) (out []flows.Action) {
 	if l.mixed {
 		out = append(out, lookAtClientPort(l.proto))
 	}
-	return append(out, known(zone, apps.TableUnNAT))
+	return append(out, known(zone, table))
 }
 
 // related is what an address of a host has whatever its ports: errors that it sends about connections, fragments, and the

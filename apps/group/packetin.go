@@ -44,7 +44,11 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled b
 	}
 	buf := a.answers.Get().(*[]byte)
 	defer a.answers.Put(buf)
-	frame, ok := apps.Reject(f, (*buf)[:0])
+	reject := apps.Reject
+	if known {
+		reject = apps.RejectTranslated
+	}
+	frame, ok := reject(f, (*buf)[:0])
 	if !ok {
 		return true
 	}

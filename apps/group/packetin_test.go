@@ -63,6 +63,8 @@ func TestPacketIn(t *testing.T) {
 		{"new, no backend, UDP", vipAddress, 80, apps.ProtoUDP, 0, []string{"IN_PORT: 10.0.0.100:0 > 10.1.0.9:0"}, nil},
 		{"of an endpoint that has gone", gone, 8080, apps.ProtoTCP, apps.ACK,
 			[]string{"from the controller, set_field:0x3->reg0,ct(table=71,zone=60001,nat): 10.9.0.7:8080 > 10.1.0.9:4000 RST"}, nil},
+		{"of a backend to itself", client, 8080, apps.ProtoTCP, apps.ACK,
+			[]string{"from the controller, set_field:0x3->reg0,ct(table=71,zone=60001,nat): 10.1.0.9:8080 > 10.1.0.9:4000 RST"}, nil},
 		{"its client begins anew", gone, 8080, apps.ProtoTCP, apps.SYN, nil, forget(apps.ProtoTCP)},
 		{"a datagram to it", gone, 8080, apps.ProtoUDP, 0, nil, forget(apps.ProtoUDP)},
 		{"a RST", gone, 8080, apps.ProtoTCP, apps.RST, nil, nil},

@@ -1,0 +1,127 @@
+//go:build soak
+
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// arrivals notes when a datagram last came to a host's port.
+func arrivals(h *lab.Host, port int) *atomic.Int64 {
+	c, last := h.ListenPacket("udp", at(h.IP(), port)), &atomic.Int64{}
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			if _, _, err := c.ReadFrom(buf); err != nil {
+				return
+			}
+			last.Store(time.Now().UnixNano())
+		}
+	}()
+	return last
+}
+
+// datagram is one to the VIP from any address, as a host would forward it.
+func datagram(t *testing.T, h *lab.Host, from net.IP, port uint16) []byte {
+	t.Helper()
+	ip := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: from, DstIP: net.ParseIP(address)}
+	udp := &layers.UDP{SrcPort: layers.UDPPort(port), DstPort: 80}
+	if err := udp.SetNetworkLayerForChecksum(ip); err != nil {
+		t.Fatal(err)
+	}
+	b := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		&layers.Ethernet{SrcMAC: hostMAC(t, h), DstMAC: vipMAC, EthernetType: layers.EthernetTypeIPv4}, ip, udp, gopacket.Payload("x")); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// How long what Open vSwitch has cached outlives a confirmed change: a datagram a millisecond goes to a backend that is disabled,
+// one after the other, with few flows cached and with up to 20,000. It measures, and fails only if a change has no effect at all.
+func TestRuleDelay(t *testing.T) {
+	w := line(t, 1, "")
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 1, 3)
+	arrived := map[string]*atomic.Int64{"b1": arrivals(b1, 8080), "b2": arrivals(b2, 8080)}
+	w.sw(1).Vsctl("set", "Open_vSwitch", ".", "other_config:flow-limit=200000", "other_config:max-idle=600000")
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.UDP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	probe := w.dial(client, "udp", "", at(address, 80))
+	go func() {
+		for range time.Tick(time.Millisecond) {
+			if _, err := probe.Write([]byte("x")); w.ctx.Err() != nil {
+				return
+			} else if err != nil {
+				continue // refused, in between
+			}
+		}
+	}()
+	measure := func(what string) {
+		t.Helper()
+		const rounds = 40
+		var delays []float64
+		for range rounds {
+			name, since := "", time.Now().UnixNano()
+			w.Eventually(patience, func() error {
+				for name = range arrived {
+					if arrived[name].Load() > since {
+						return nil
+					}
+				}
+				return fmt.Errorf("%s: nothing comes to any backend", what)
+			})
+			last := arrived[name]
+			w.change(http.MethodPatch, "web/backends/"+name, map[string]any{"admin": "disabled"})
+			confirmed := time.Now()
+			for quiet := confirmed; time.Since(quiet) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
+				if at := time.Unix(0, last.Load()); at.After(quiet) {
+					quiet = at
+				}
+				if time.Since(confirmed) > patience {
+					t.Fatalf("%s: datagrams still come to a backend that is disabled", what)
+				}
+			}
+			delays = append(delays, max(time.Unix(0, last.Load()).Sub(confirmed).Seconds()*1000, 0))
+			w.change(http.MethodPatch, "web/backends/"+name, map[string]any{"admin": "enabled"})
+		}
+		slices.Sort(delays)
+		t.Logf("%s: the last datagram %.1f ms after the confirmation (median of %d), p90 %.1f ms, at most %.1f ms", what, delays[rounds/2], rounds,
+			delays[rounds*9/10], delays[rounds-1])
+	}
+	flows := func() int {
+		m := regexp.MustCompile(`flows\s*: \(current (\d+)\)`).FindStringSubmatch(w.sw(1).Appctl("upcall/show"))
+		if m == nil {
+			t.Fatal("no count of flows")
+		}
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	measure(fmt.Sprintf("%d flows", flows()))
+	in := client.Frames()
+	for tries := 0; tries < 30 && flows() < 20000; tries++ { // Open vSwitch caches a thousand more each half second, if it is not pressed for time
+		for i := range 20000 {
+			if err := in.Send(datagram(t, client, net.IPv4(10, 0, byte(1+i/1000), 9), uint16(10000+i%1000))); err != nil {
+				t.Fatal(err)
+			}
+			if i%50 == 0 {
+				time.Sleep(time.Millisecond) // or the port's queue runs over
+			}
+		}
+	}
+	measure(fmt.Sprintf("%d flows", flows()))
+	t.Logf("%d flows at the end", flows())
+}
