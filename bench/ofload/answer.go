@@ -55,11 +55,15 @@ func (s *sw) handle(m []byte, ph int32) error {
 	case tMultipartReq:
 		s.multipart(m, xid)
 	case tFlowMod:
+		s.hold(m, ph)
 		s.flowMod(m, ph)
 	case tPacketOut:
 		s.packetOut(m, ph)
 	case tGroupMod:
+		s.hold(m, ph)
 		s.cnt.groupMod.Add(1)
+	case tMeterMod:
+		s.hold(m, ph)
 	case tBundleCtrl:
 		if len(m) >= 16 {
 			s.bundleReply(m[8:], xid, nil)
@@ -84,10 +88,12 @@ func (s *sw) inner(m []byte, ph int32) {
 	m = m[:be.Uint16(m[2:])]
 	switch m[1] {
 	case tFlowMod:
+		s.hold(m, ph)
 		s.flowMod(m, ph)
 	case tPacketOut:
 		s.packetOut(m, ph)
 	case tGroupMod:
+		s.hold(m, ph)
 		s.cnt.groupMod.Add(1)
 	}
 }
@@ -139,6 +145,12 @@ func (s *sw) multipart(m []byte, xid uint32) {
 		return
 	}
 	kind := be.Uint16(m[8:])
+	if s.held != nil {
+		if entries, ok := s.held.list(kind, m[16:]); ok {
+			s.listHeld(kind, xid, entries)
+			return
+		}
+	}
 	off := s.header(tMultipartRep, xid)
 	s.out = be.AppendUint16(s.out, kind)
 	s.out = appendZeros(s.out, 6)

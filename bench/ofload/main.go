@@ -69,6 +69,7 @@ func loadFlags(fs *flag.FlagSet, o *Options) {
 	fs.DurationVar(&o.Settle, "settle", o.Settle, "wait between the handshakes and the load, for discovery")
 	fs.DurationVar(&o.Timeout, "timeout", o.Timeout, "give a packet-in up after this")
 	fs.IntVar(&o.PID, "pid", o.PID, "also report this process's CPU and memory")
+	fs.BoolVar(&o.Hold, "hold", o.Hold, "list the rules, groups and meters that were sent before the load when asked (else lists are empty)")
 	fs.BoolVar(&o.Remote, "remote", o.Remote, "allow an address that is not loopback (own test hosts in namespaces)")
 }
 

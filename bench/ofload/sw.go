@@ -81,6 +81,8 @@ type sw struct {
 	nSent uint64
 	lag   *hist // how late packet-ins went out
 
+	held *held // nil: lists are empty
+
 	plan      swPlan
 	peers     []*sw
 	hostIdx   map[uint32]int
