@@ -125,3 +125,44 @@ func TestNotExplained(t *testing.T) {
 		t.Errorf("a connection that lives: %+v, %v", x, err)
 	}
 }
+
+// Of mode deferred a gateway's choice is foretold as well, before and after a change.
+func TestExplainDeferred(t *testing.T) {
+	w := line(t, 2, "OpenFlow15")
+	client, b1, b2, b3 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1), w.host("b3", 3, 2, 2)
+	serve(8080, b1, b2, b3)
+	w.start()
+	for _, network := range []string{"tcp", "udp"} {
+		w.service(vip.Spec{Name: network, Address: address, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeDeferred}, 8080, b1, b2)
+	}
+	w.awaitHash()
+	port := 20000
+	some := func(when string) {
+		t.Helper()
+		for range 20 {
+			for _, network := range []string{"tcp", "udp"} {
+				port++
+				x, err := w.explain(network, at(client.IP(), port), at(address, 80))
+				if err != nil {
+					t.Fatalf("%s: %v", when, err)
+				}
+				if got := w.who(w.dial(client, network, fmt.Sprint(":", port), at(address, 80))); got != x.Backend {
+					t.Errorf("%s: %s from port %d is said to go to %q (%s), and is at %s", when, network, port, x.Backend, x.Reason, got)
+				}
+			}
+		}
+	}
+	some("at first")
+	for _, network := range []string{"tcp", "udp"} {
+		w.change(http.MethodPost, network+"/backends", vip.BackendSpec{Name: "b3", Address: b3.IP(), Port: 8080})
+		w.awaitState(network, "b3", vip.StateUp)
+		w.Eventually(patience, func() error { // the change has been made in all its steps
+			r, err := w.vip(network)
+			if err == nil && (r.Status.HandOver == nil || r.Status.HandOver.Step != vip.StepSteady) {
+				err = fmt.Errorf("hand-over %+v", r.Status.HandOver)
+			}
+			return err
+		})
+	}
+	some("after a change")
+}

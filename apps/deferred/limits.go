@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
 )
 
 // named is how many switches or backends a reason names.
@@ -28,9 +29,15 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 			hidden = append(hidden, x.Backends[i].Name)
 		}
 	}
+	var unlike []string
+	if x.Spec.Mode == vip.ModeDeferred { // the codes of mode othello are hashed alike by all
+		unlike = disagreeing(v)
+	}
 	switch {
 	case len(unable) > 0:
 		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + some("switch", unable)
+	case len(unlike) > 0:
+		return true, "old connections are not found again after a change, since switches choose by different hashes: " + some("switch", unlike)
 	case len(hidden) > 0:
 		return true, "mode deferred tells backends apart by their MACs; not served, for an older one has the same: " + some("backend", hidden)
 	}
