@@ -71,11 +71,22 @@ func (w *network) metrics() string {
 }
 
 // refusedCount is how often something was turned away, by the metric.
-func (w *network) refusedCount(part, reason string) (n float64) {
+func (w *network) refusedCount(part, reason string) float64 {
 	w.t.Helper()
-	_, rest, ok := strings.Cut(w.metrics(), fmt.Sprintf("evenflow_refused_total{part=%q,reason=%q} ", part, reason))
+	return w.metric("evenflow_refused_total", "part", part, "reason", reason)
+}
+
+// metric is the value of a metric with these labels, each a name and a value, sorted by name.
+func (w *network) metric(name string, labels ...string) (n float64) {
+	w.t.Helper()
+	var pairs []string
+	for i := 0; i < len(labels); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("%s=%q", labels[i], labels[i+1]))
+	}
+	key := fmt.Sprintf("%s{%s} ", name, strings.Join(pairs, ","))
+	_, rest, ok := strings.Cut(w.metrics(), key)
 	if !ok {
-		w.t.Fatalf("no metric of %s, %s", part, reason)
+		w.t.Fatalf("no metric %s", key)
 	}
 	if _, err := fmt.Sscan(rest, &n); err != nil {
 		w.t.Fatal(err)

@@ -308,6 +308,27 @@ func TestHealthRestart(t *testing.T) {
 	}
 }
 
+// A switch that hangs says nothing about its backends: nobody is marked down for it, and probes go on when it does.
+func TestHealthSwitchHung(t *testing.T) {
+	p := newProbed(t, vip.ModeGroup, fast(vip.HealthTCP))
+	p.sw(2).Hang()
+	answered := p.metric("evenflow_health_probes_answered_total", "type", "tcp")
+	p.Eventually(patience, func() error { // those of b1
+		if n := p.metric("evenflow_health_probes_answered_total", "type", "tcp") - answered; n < 12 {
+			return fmt.Errorf("%v probes answered", n)
+		}
+		return nil
+	})
+	if s, err := p.status("web", "b2"); err != nil || s.State != vip.StateUp {
+		t.Errorf("behind a switch that hangs b2 is %+v, %v", s, err)
+	}
+	p.sw(2).Continue()
+	_ = p.server.Close()
+	p.awaitReason("b2", "refuses")
+	p.server = listen(p.b2, 8080)
+	p.awaitState("web", "b2", vip.StateUp)
+}
+
 // Nobody but the backend hears anything of a probe, nor is one tracked by a switch, also where the backend has a router of ours
 // alone, and no route to the VIP.
 func TestHealthUnheard(t *testing.T) {

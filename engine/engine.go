@@ -82,6 +82,7 @@ type Engine struct {
 	debts       debts
 	saved       saver
 	drains      drains
+	verdicts    verdicts
 }
 
 // New loads the model from the store and computes the first view. Nothing is sent or listened to before Run.
@@ -98,7 +99,7 @@ func New(cfg Config) (*Engine, error) {
 		generations: newGenerations(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
-	e.health = health.New(health.Config{Now: cfg.Now})
+	e.health = health.New(health.Config{Switches: probeWay{e}, Now: cfg.Now})
 	for _, m := range append(slices.Clip(cfg.Apps), Mount{apps.ClassHealth, e.health}) {
 		e.apps = append(e.apps, m.App)
 		if h, ok := m.App.(apps.PacketInHandler); ok {
@@ -155,7 +156,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return e.loop(gctx)
 	})
 	g.Go(func() error { return e.poll(gctx) })
-	g.Go(func() error { return e.health.Run(gctx, e.sendProbe) })
+	g.Go(func() error { return e.health.Run(gctx) })
 	g.Go(func() error { return e.watchLoads(gctx) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -14,14 +15,25 @@ import (
 
 const keyHealth = "health"
 
-// sendProbe sends a probe of a backend out of its port; false: the switch has no session.
-func (e *Engine) sendProbe(at topo.PortID, frame []byte) bool {
-	sw, ok := e.ctl.Switch(at.DPID)
-	if !ok || e.session(sw) == nil {
+// probeWay is the way of probes to the switches.
+type probeWay struct{ e *Engine }
+
+// Send sends a probe of a backend out of its port; false: the switch has no session.
+func (w probeWay) Send(at topo.PortID, frame []byte) bool {
+	sw, ok := w.e.ctl.Switch(at.DPID)
+	if !ok || w.e.session(sw) == nil {
 		return false
 	}
 	sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: at.No}}, frame)
 	return true
+}
+
+// Heard is how many messages have been worked off that a switch has sent in its present session.
+func (w probeWay) Heard(d flows.DPID) uint64 {
+	if sw, ok := w.e.ctl.Switch(d); ok {
+		return sw.Counters().MessagesIn
+	}
+	return 0
 }
 
 // probed takes down the backends whose probes have failed, and notes of those which the topology takes for down that they have.
@@ -43,12 +55,34 @@ func (e *Engine) probed(x *apps.VIP) {
 	}
 }
 
-// verdictChanged has the next view show what probes have found, and stores it soon.
+// verdictPause is the least time between two views for what probes find: when many backends die at once, they do in few views.
+const verdictPause = 50 * time.Millisecond
+
+// verdicts is when probes have last had a view made, and when they want one: zero, not at all.
+type verdicts struct{ shown, due time.Time }
+
+// verdictChanged has a view show soon what probes have found, and stores it.
 func (e *Engine) verdictChanged() {
-	e.settled.stale = true
-	if e.saved.at.IsZero() {
-		e.saved.at = e.cfg.Now().Add(saveInterval)
+	now := e.cfg.Now()
+	if e.verdicts.due.IsZero() {
+		e.verdicts.due = now
+		if next := e.verdicts.shown.Add(verdictPause); next.After(now) {
+			e.verdicts.due = next
+		}
 	}
+	if e.saved.at.IsZero() {
+		e.saved.at = now.Add(saveInterval)
+	}
+}
+
+// showVerdicts reports whether a view is due for what probes have found.
+func (e *Engine) showVerdicts() bool {
+	now := e.cfg.Now()
+	if e.verdicts.due.IsZero() || now.Before(e.verdicts.due) {
+		return false
+	}
+	e.verdicts = verdicts{shown: now}
+	return true
 }
 
 // restoreHealth takes over what probes had found when the last run ended.

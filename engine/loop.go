@@ -51,10 +51,11 @@ func (e *Engine) drain() {
 	}
 }
 
-// nextTurn is how long the loop may sleep: until the topology, the saver, the end of a drain or a step of a change wants a turn.
+// nextTurn is how long the loop may sleep: until the topology, the saver, the end of a drain, what probes have found or a step of a
+// change wants a turn.
 func (e *Engine) nextTurn(now time.Time) time.Duration {
 	next := e.topo.Next()
-	for _, due := range []time.Time{e.saved.due(), e.drains.due, e.generations.due} {
+	for _, due := range []time.Time{e.saved.due(), e.drains.due, e.verdicts.due, e.generations.due} {
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
@@ -84,6 +85,9 @@ func (e *Engine) settle() {
 	}
 	e.saveIfDue()
 	if due := e.drains.due; !due.IsZero() && !e.cfg.Now().Before(due) {
+		e.settled.stale = true
+	}
+	if e.showVerdicts() {
 		e.settled.stale = true
 	}
 	if snap := e.topo.Snapshot(); snap == e.settled.topo && !e.settled.stale && !e.generations.stepsDue(e.cfg.Now()) {

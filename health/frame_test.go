@@ -169,7 +169,7 @@ func TestProbePorts(t *testing.T) {
 func FuzzPacketIn(f *testing.F) {
 	h := everySecond
 	v := view(network(1), connected(1), declared(f, 1, "10.0.255.1", h, 1))
-	p := New(Config{})
+	p := New(Config{Switches: &line{}})
 	p.Follow(v)
 	b, err := frame(what{vip.HealthTCP, ten(1), 8080}, place{topo.PortID{DPID: 1, No: 1}, mac(1), netip.MustParseAddr("10.0.255.1")}, newSecret(1, 1))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/topo"
 )
 
@@ -19,12 +20,22 @@ const (
 	jitterPart = 10                     // a probe is sent up to a tenth of its interval after its slot
 	together   = 5 * time.Millisecond   // what falls due within it is sent together
 	stall      = 200 * time.Millisecond // being so late ourselves is no fault of any backend
+	hearAgain  = 100 * time.Millisecond // between two looks whether a silent switch has been heard
 )
 
-// Config is how a Prober works; the zero Config works.
+// Switches are the way to backends. Neither method may block.
+type Switches interface {
+	// Send sends a frame out of a port; false: the switch has no session.
+	Send(at topo.PortID, frame []byte) bool
+	// Heard rises whenever something has come from a switch and has been worked off.
+	Heard(d flows.DPID) uint64
+}
+
+// Config is how a Prober works. Switches is required.
 type Config struct {
-	Now  func() time.Time // nil: time.Now
-	Rand func() uint64    // nil: of math/rand/v2
+	Switches Switches
+	Now      func() time.Time // nil: time.Now
+	Rand     func() uint64    // nil: of math/rand/v2
 }
 
 // Prober probes the backends of VIPs. Its methods may be called from many goroutines at a time; none but Run blocks.
@@ -64,8 +75,8 @@ type Packet struct {
 	sent  uint32
 }
 
-// Run sends probes by send, which must not block, until ctx ends. send is false when there is no way to the switch.
-func (p *Prober) Run(ctx context.Context, send func(at topo.PortID, frame []byte) bool) error {
+// Run sends probes until ctx ends.
+func (p *Prober) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -77,7 +88,7 @@ func (p *Prober) Run(ctx context.Context, send func(at topo.PortID, frame []byte
 		}
 		packets, next := p.Tick(p.cfg.Now())
 		for _, x := range packets {
-			if !send(x.At, x.Frame) {
+			if !p.cfg.Switches.Send(x.At, x.Frame) {
 				p.unsent(x)
 			}
 		}
@@ -98,8 +109,7 @@ func (p *Prober) Tick(now time.Time) (out []Packet, next time.Time) {
 	for len(p.schedule) > 0 && !p.schedule[0].next.After(now) {
 		x := p.schedule[0]
 		if x.waiting {
-			p.failed(now, x, timedOut)
-			p.resume(now, x)
+			p.overdue(now, x)
 			continue
 		}
 		if packet, ok := p.begin(now, x); ok {
@@ -111,6 +121,17 @@ func (p *Prober) Tick(now time.Time) (out []Packet, next time.Time) {
 		p.expected = p.schedule[0].next
 	}
 	return out, p.expected
+}
+
+// overdue ends the wait for an answer, unless nothing at all has come from the switch since it was asked: then it is the switch
+// that may be hung, or we that have not read yet. Its session ends if it stays so.
+func (p *Prober) overdue(now time.Time, x *probe) {
+	if p.cfg.Switches.Heard(x.at.DPID) == x.heard {
+		p.schedule.at(x, now.Add(hearAgain))
+		return
+	}
+	p.failed(now, x, timedOut)
+	p.resume(now, x)
 }
 
 // forgive gives all that are waited for more time, if it is us who come late: then their answers may be waiting too.
@@ -139,7 +160,7 @@ func (p *Prober) begin(now time.Time, x *probe) (Packet, bool) {
 		return Packet{}, false
 	}
 	p.countsOf(x.Type).sent++
-	x.waiting = true
+	x.waiting, x.heard = true, p.cfg.Switches.Heard(x.at.DPID)
 	p.schedule.at(x, now.Add(x.timeout))
 	return Packet{x.at, b, x, x.sent}, true
 }

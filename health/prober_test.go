@@ -84,8 +84,25 @@ func (r *replies) PacketOut(_ uint32, _ []flows.Action, data []byte) {
 	r.sent = append(r.sent, f)
 }
 
+// line is a way to switches that are heard all the time, or not.
+type line struct {
+	mute  bool
+	heard uint64
+	sent  int
+}
+
+func (l *line) Send(topo.PortID, []byte) bool { l.sent++; return false }
+
+func (l *line) Heard(flows.DPID) uint64 {
+	if !l.mute {
+		l.heard++
+	}
+	return l.heard
+}
+
 // rig is a Prober with a clock of its own.
 type rig struct {
+	line
 	t    testing.TB
 	p    *Prober
 	now  time.Time
@@ -98,7 +115,7 @@ type rig struct {
 func newRig(t testing.TB) *rig {
 	r := &rig{t: t, now: epoch, answer: func(f *apps.Frame) []byte { return answerTo(f) }}
 	n := uint64(0)
-	r.p = New(Config{Now: func() time.Time { return r.now }, Rand: func() uint64 { n += 0x9e3779b97f4a7c15; return n }})
+	r.p = New(Config{Switches: &r.line, Now: func() time.Time { return r.now }, Rand: func() uint64 { n += 0x9e3779b97f4a7c15; return n }})
 	return r
 }
 
@@ -396,6 +413,23 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// Of a switch of which nothing at all is heard nobody is known to be down, until it speaks again.
+func TestSwitchHung(t *testing.T) {
+	r := newRig(t)
+	r.follow(view(network(2), connected(1), declared(t, 1, "10.0.255.1", everySecond, 2)))
+	r.run(5 * time.Second)
+	r.mute, r.answer = true, mute
+	r.run(time.Minute)
+	if down, s := r.verdicts(), r.p.Stats()[0]; down != "" || s.Failed["timeout"] != 0 {
+		t.Errorf("while nothing is heard: %q, %+v", down, s)
+	}
+	r.line.mute = false
+	r.run(5 * time.Second)
+	if down := r.verdicts(); down == "" {
+		t.Error("heard again, but not its backends: nobody is down")
+	}
+}
+
 // The first probe at a place may be lost, since what brings its answer may not be there yet.
 func TestFirstProbeForgiven(t *testing.T) {
 	r := newRig(t)
@@ -503,14 +537,13 @@ func TestStall(t *testing.T) {
 // Run sends, and a probe that cannot be sent has not failed.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(Config{})
+		way := &line{}
+		p := New(Config{Switches: way})
 		x := declared(t, 1, "10.0.255.1", everySecond, 3)
 		p.Follow(view(network(3), connected(1), x))
 		ctx, cancel := context.WithCancel(t.Context())
-		sent, done := 0, make(chan error)
-		go func() {
-			done <- p.Run(ctx, func(topo.PortID, []byte) bool { sent++; return false })
-		}()
+		done := make(chan error)
+		go func() { done <- p.Run(ctx) }()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		for i := range x.Backends {
@@ -518,8 +551,8 @@ func TestRun(t *testing.T) {
 				t.Errorf("down: %s", reason)
 			}
 		}
-		if sent < 28 || sent > 32 {
-			t.Errorf("%d probes of 3 backends in 10 intervals", sent)
+		if way.sent < 28 || way.sent > 32 {
+			t.Errorf("%d probes of 3 backends in 10 intervals", way.sent)
 		}
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {

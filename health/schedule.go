@@ -17,6 +17,7 @@ type probe struct {
 
 	waiting bool // for an answer to the probe with the secret
 	secret  secret
+	heard   uint64 // of its switch when it was sent
 	sent    uint32 // probes
 }
 

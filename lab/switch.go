@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -212,6 +213,22 @@ func (s *Switch) Kill() {
 	}
 	s.vs.Kill()
 	s.vs = nil
+}
+
+// Hang stops ovs-vswitchd, which neither forwards nor answers until Continue.
+func (s *Switch) Hang() { s.signal(syscall.SIGSTOP) }
+
+// Continue ends Hang.
+func (s *Switch) Continue() { s.signal(syscall.SIGCONT) }
+
+func (s *Switch) signal(sig syscall.Signal) {
+	s.lab.t.Helper()
+	if s.vs == nil {
+		s.lab.t.Fatalf("lab: switch %s is down", s.name)
+	}
+	if err := syscall.Kill(s.vs.PID(), sig); err != nil {
+		s.lab.t.Fatalf("lab: switch %s: %v", s.name, err)
+	}
 }
 
 // Start starts ovs-vswitchd after Kill and waits until the bridge is back.
