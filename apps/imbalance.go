@@ -53,6 +53,7 @@ type Imbalance struct {
 	DF2             Number            `json:"df2" doc:"Degrees of freedom within"`
 	P               Number            `json:"p" doc:"Probability of such an F among equally loaded ports"`
 	EffectSize      Number            `json:"effect_size" doc:"Deviation of the port farthest from its fair share, as a part of that"`
+	Alpha           float64           `json:"alpha" doc:"Level of the test"`
 	Gate            float64           `json:"gate" doc:"Effect size from which on a difference matters"`
 	Autocorrelation Number            `json:"autocorrelation" doc:"Of successive samples; mode robust"`
 	Effective       Number            `json:"effective_samples" doc:"Independent samples that the window is worth"`

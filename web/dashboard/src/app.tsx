@@ -5,11 +5,12 @@ import { denied } from "./api";
 import { duration } from "./format";
 import { heard, link, notReady, switches, ticks, version, vips, watch, type Want } from "./live";
 import { href, path } from "./route";
-import { AutoIcon, EventsIcon, Logo, MoonIcon, OverviewIcon, SunIcon, SwitchIcon, TopologyIcon, VIPIcon } from "./ui/icons";
+import { AutoIcon, BalanceIcon, EventsIcon, Logo, MoonIcon, OverviewIcon, SunIcon, SwitchIcon, TopologyIcon, VIPIcon } from "./ui/icons";
 import { Empty, Loading } from "./ui/parts";
 import { Mark, type Tone } from "./ui/state";
 import { nextTheme, theme } from "./ui/theme";
 import { Notices } from "./ui/toast";
+import { BalancePage, Balances } from "./views/balance";
 import { Events } from "./views/events";
 import { NewVIP } from "./views/newvip";
 import { Overview } from "./views/overview";
@@ -22,6 +23,7 @@ import { VIPs } from "./views/vips";
 const places = [
   { at: "", title: "Overview", icon: OverviewIcon },
   { at: "vips", title: "VIPs", icon: VIPIcon },
+  { at: "balance", title: "Balance", icon: BalanceIcon },
   { at: "switches", title: "Switches", icon: SwitchIcon },
   { at: "topology", title: "Topology", icon: TopologyIcon },
   { at: "events", title: "Events", icon: EventsIcon },
@@ -42,6 +44,9 @@ function place([a = "", b, c]: string[]): Place {
       if (b === undefined) return { title: "VIPs", want: {}, page: <VIPs /> };
       if (b === "new") return { title: "New VIP", want: {}, page: <NewVIP /> };
       return { title: b, want: { vip: b }, page: <VIPPage key={b} name={b} /> };
+    case "balance":
+      if (b === undefined) return { title: "Balance", want: {}, page: <Balances /> };
+      return { title: `Balance of ${c ?? b}`, want: {}, page: <BalancePage key={`${b}/${c}`} kind={c ? b : "vip"} name={c ?? b} /> };
     case "switches":
       if (b === undefined) return { title: "Switches", want: {}, page: <Switches /> };
       return { title: `Switch ${b}`, want: { dpid: b }, page: <SwitchPage key={b} dpid={b} tab={c ?? "ports"} /> };

@@ -60,6 +60,13 @@ export function percent(share: number | null | undefined): string {
   return `${p > 0 && p < 10 ? p.toFixed(1) : p.toFixed(0)} %`;
 }
 
+/** Three digits, and small numbers as powers of ten: 0.0000008 → "8.0e-7" */
+export function significant(n: number | null | undefined): string {
+  if (n === null || n === undefined) return none;
+  if (n !== 0 && Math.abs(n) < 0.001) return n.toExponential(1);
+  return String(Number(n.toPrecision(3)));
+}
+
 /** 125 → "2 min" */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));

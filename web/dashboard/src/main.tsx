@@ -6,5 +6,6 @@ import "./styles/parts.css";
 import "./styles/controls.css";
 import "./styles/tables.css";
 import "./styles/pages.css";
+import "./styles/balance.css";
 
 render(<App />, document.getElementById("app")!);

@@ -85,6 +85,26 @@ test("its connections arrive, as the weights ask", async () => {
   await wait(page.locator("tbody th", { hasText: "10.0.0.11:" }).first());
 });
 
+test("loads are compared, and an uneven one is found", async () => {
+  await go("balance");
+  const verdict = (name) => page.locator("tbody tr", { has: page.getByRole("rowheader", { name }) });
+  await wait(verdict("uplinks ports"));
+  await page.getByRole("link", { name: "web", exact: true }).click();
+  await until("its page", async () => (await title().innerText()) === "Balance of web");
+  await until("a whole window", async () => /10 \/ 10/.test(await page.locator(".facts").innerText()));
+  await until("a dot for each sample of each port", async () => (await page.locator(".strips circle").count()) === 40);
+  assert.equal(await page.locator(".matrix tbody td").count(), 16);
+  await net.tell("traffic", "c2", "http://10.0.0.1:8080/", 150); // to b1, past the VIP
+  await until("b1 to be found", async () => (await page.locator(".lead .badge").innerText()) === "imbalanced");
+  await wait(page.locator(".matrix td.differs").first());
+  assert.match(await page.locator(".facts").innerText(), /of b1/);
+  await until("the tests in both plots", async () => (await page.locator(".course circle.imbalanced").count()) >= 6);
+  const numbers = await net.call("GET", "/api/v1/vips/web/imbalance");
+  assert.equal(numbers.verdict, "imbalanced");
+  assert.ok((await net.call("GET", "/api/v1/events?last=100")).items.some((e) => e.kind === "imbalance" && e.message.includes("b1")));
+  await net.tell("traffic", "c2", "http://10.0.0.100/", 25);
+});
+
 test("a port's plot moves", async () => {
   await go(`switches/${s1}`);
   const card = port(1);
@@ -245,6 +265,9 @@ test("names from the network are text", async () => {
     "mac",
     "version",
     "id",
+    "verdict",
+    "tested",
+    "restarted",
   ]);
   const mangle = (v, key) =>
     Array.isArray(v)
@@ -282,6 +305,8 @@ test("names from the network are text", async () => {
     `switches/${s1}/meters`,
     `switches/${s1}/drops`,
     "topology",
+    "balance",
+    "balance/web",
     "events",
   ]) {
     await other.goto(`${net.url}/#/${at}`);
@@ -385,6 +410,8 @@ test("each page in its picture, wide and narrow, light and dark", async () => {
     flows: `switches/${s1}/flows`,
     meters: `switches/${s1}/meters`,
     topology: "topology",
+    balance: "balance/web",
+    balances: "balance",
     events: "events",
   };
   const ready = async (name) => {

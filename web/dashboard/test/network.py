@@ -19,11 +19,23 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir)
 sys.path.insert(0, os.path.join(ROOT, "mininet"))
 
+import connections  # noqa: E402
 import demo  # noqa: E402
 import evenflow  # noqa: E402
 from mininet.log import setLogLevel  # noqa: E402
 
 FETCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fetch.py")
+
+# A short window, so that the page about loads has something to show soon; and two ports to compare that belong to no VIP.
+CONFIG = """
+detector:
+  window: 10
+  step: 2
+  cool_down: 10
+  sets:
+  - name: uplinks
+    ports: [{dpid: "0000000000000001", port_no: 10}, {dpid: "0000000000000001", port_no: 11}]
+"""
 
 
 class Network:
@@ -69,10 +81,14 @@ class Network:
 def main():
     setLogLevel("error")
     evenflow.signals_interrupt()
-    net, servers, network = evenflow.network(evenflow.PaperTopo(), program=os.environ.get("EVENFLOW", evenflow.PROGRAM)), [], None
+    config = os.path.join(evenflow.run_dir(), "evenflow.yaml")
+    with open(config, "w", encoding="utf-8") as out:
+        out.write(CONFIG)
+    program = os.environ.get("EVENFLOW", evenflow.PROGRAM)
+    net, servers, network = evenflow.network(evenflow.PaperTopo(), program=program, flags=["--config", config]), None, None
     try:
         net.start()
-        servers = demo.start_servers(net)
+        servers = connections.Servers([net[name] for name in demo.BACKENDS], demo.BACKEND_PORT)
         network = Network(net)
         network.controller.await_network(net)
         print(json.dumps({"url": "http://" + network.controller.http}), flush=True)
@@ -92,8 +108,8 @@ def main():
         with evenflow.undisturbed():
             for name in list(network.clients) if network else []:
                 network.still(name)
-            for server in servers:
-                evenflow.end(server)
+            if servers:
+                servers.stop()
             net.stop()
 
 

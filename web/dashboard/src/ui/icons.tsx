@@ -42,6 +42,11 @@ export const VIPIcon = () => (
     <path d="M6 10h8M6 9c4-1 4-5 8-5M6 11c4 1 4 5 8 5" />
   </Icon>
 );
+export const BalanceIcon = () => (
+  <Icon>
+    <path d="M10 3v14M6 17h8M3.5 6h13M3.5 6l-2 5h4zM16.5 6l-2 5h4z" />
+  </Icon>
+);
 export const SwitchIcon = () => (
   <Icon>
     <rect x="2.5" y="5" width="15" height="10" rx="2" />

@@ -91,6 +91,7 @@ export function VIPPage({ name }: { name: string }) {
           ...(v.health && v.health.type !== "none"
             ? ([["Probes", `${v.health.type}, every ${v.health.interval}`]] as [string, string][])
             : []),
+          ["Loads", <a href={href("balance", name)}>how even they are</a>],
           ["Declared by", v.origin === "file" ? "configuration file" : "API"],
           ["Version", <span class="num">{v.version}</span>],
         ]}
