@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """Schedulers compared on the network of Zhong, Lin, Cui, Shi and Liu (2015).
 
-    flock LOCK /usr/bin/python3 mininet/experiments/imbalance.py [--seconds 20] [--seeds 1,2] [--out DIR]
-
 Four servers behind two switches, two clients behind a third; the same requests
 (times and sizes, by seed) for each scheduler, over real TCP. Three cases: equal
 servers, one with half the capacity that is known (weights 2, 2, 2, 1), and one
 of which nobody has been told. Offered are 60 % of what the servers are thought
-to have. It writes imbalance.csv, rates.csv and f.csv, plots like the paper's,
-and prints a table. Root, and nobody else's Mininet meanwhile.
+to have.
+
+Writes imbalance.csv, rates.csv, f.csv and plots like the paper's into a folder;
+with --docs it writes the plots and tables of docs/experiments.md anew.
 """
 import argparse
 import csv
@@ -20,10 +20,13 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 
-import evenflow  # noqa: E402
-import flows  # noqa: E402
-from mininet.log import setLogLevel  # noqa: E402
-from service import Service, say  # noqa: E402
+# pylint: disable=wrong-import-position
+import evenflow
+import flows
+import imbalance_plots
+import report
+from mininet.log import setLogLevel
+from service import Service, say
 
 SERVERS, CLIENTS, PORT = ["b1", "b2", "b3", "b4"], ["c1", "c2"], 8080
 MBITS = 8.0  # of a server
@@ -207,24 +210,28 @@ def write(done, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description="Schedulers compared on the paper's network.")
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--seeds", default="1,2", help="numbers, with commas between")
     parser.add_argument("--schedulers", default=",".join(SCHEDULERS))
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--out", default=os.path.join(evenflow.HERE, os.pardir, "docs", "experiments"))
+    parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the tables and plots")
     parser.add_argument("--program", default=evenflow.PROGRAM)
+    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plots anew")
     args = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("it needs root")
     if args.seconds < 10:
         parser.error("--seconds %d: want 10 or more, for windows of 5 samples" % args.seconds)
     setLogLevel("error")
     evenflow.signals_interrupt()
     done = run(args.program, args.seconds, [int(s) for s in args.seeds.split(",")], args.schedulers.split(","), args.cases.split(","))
     write(done, args.out)
-    import plots  # needs matplotlib, which the rest does not
-    plots.draw(args.out)
-    say(plots.table(args.out))
+    imbalance_plots.draw([args.out], args.out)
+    say(imbalance_plots.tables([args.out]))
+    if args.docs:
+        imbalance_plots.document([args.out])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
