@@ -45,6 +45,8 @@ func TableName(id uint8) string {
 		return "cells"
 	case TableChosen:
 		return "chosen"
+	case TableRefuse:
+		return "refuse"
 	case TableForward:
 		return "forward"
 	case TableEgress:

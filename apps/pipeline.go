@@ -36,6 +36,7 @@ const (
 	TableXor       = 53 // and 54, 55: exclusive or of both cells, four bits each
 	TablePinValue  = 56 // a pin value's backend
 	TableChosen    = 58 // the owner's MAC, the sender's back in its place; the choice is made, see TablePick
+	TableRefuse    = 59 // what a VIP's meter has passed of packets to be refused: to the controller, behind the meter of all
 	TableForward   = 60 // eth_dst to an output port
 	TableEgress    = 70 // output is an edge port: the connection's reverse rule
 	TableUnNAT     = 71 // mode group: an answer that conntrack has given the VIP's address

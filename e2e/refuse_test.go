@@ -254,3 +254,50 @@ func TestRejectByDropping(t *testing.T) {
 		})
 	}
 }
+
+// Refusals of many VIPs are metered together, too.
+func TestRefusalsAreMeteredInAll(t *testing.T) {
+	const rate, flooded, each = 20, 6, 80
+	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
+		t.Run(version, func(t *testing.T) {
+			w := line(t, 1, version, "--config", writeFile(t, fmt.Sprintf("packet_in: {reject: %d}\n", rate)))
+			client := w.host("c1", 11, 1, 1)
+			w.start()
+			for i := range flooded {
+				w.declare(vip.Spec{Name: fmt.Sprint("v", i), Address: address, Protocol: vip.TCP, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: modes[i%2]})
+			}
+			resets, out := w.tap(client, func(g gopacket.Packet) bool { r := tcpOf(g); return r != nil && r.RST }), client.Frames()
+			begin := time.Now()
+			pace := time.NewTicker(10 * time.Millisecond)
+			for i := range flooded * each {
+				if i%30 == 0 {
+					<-pace.C
+				}
+				s := segment{hostMAC(t, client), vipMAC, client.IP(), address, uint16(10000 + i), uint16(80 + i%flooded), "S", 1, 0, ""}
+				if err := out.Send(s.frame(t)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.Eventually(patience, func() error { // none of a meter's rule of a VIP is still on its way
+				flows, err := w.flows(dpid(w.sw(1)))
+				if err != nil {
+					return err
+				}
+				n := uint64(0)
+				for _, f := range flows {
+					if f.Table == 59 {
+						n += f.Packets
+					}
+				}
+				if n < flooded*each/2 {
+					return fmt.Errorf("%d of %d SYNs have passed the meters of their VIPs", n, flooded*each)
+				}
+				return nil
+			})
+			took := time.Since(begin).Seconds()
+			if n, limit := len(resets.packets()), 2*(rate*took+rate); n == 0 || float64(n) > limit {
+				t.Errorf("%d of %d SYNs in %.1f s were answered, want some and at most %.0f", n, flooded*each, took, limit)
+			}
+		})
+	}
+}

@@ -63,9 +63,10 @@ func TestEdge(t *testing.T) {
 func TestGateway(t *testing.T) {
 	both := []apps.Backend{backend(1, 1, vip.StateUp), backend(2, 1, vip.StateUp)}
 	draining := []apps.Backend{backend(1, 1, vip.StateDraining), backend(2, 1, vip.StateDraining)}
-	const refuse = "actions=meter:1001,CONTROLLER:65535\n"
+	const refuse = "actions=meter:1001,resubmit(,59)\n"
+	const behind = cookie + "table=59, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:5,CONTROLLER:65535\n"
 	const syn = cookie + "table=30, priority=105,tcp,nw_dst=10.0.0.100,tp_dst=80,tcp_flags=+syn-ack " + refuse
-	refused := strings.Replace(toGroup1, "actions=group:33554689\n", refuse, 1)
+	refused := strings.Replace(toGroup1, "actions=group:33554689\n", refuse, 1) + behind
 	for _, tt := range []struct {
 		name string
 		view *apps.View
@@ -76,7 +77,7 @@ func TestGateway(t *testing.T) {
 		{"flip", viewOf(vip.StepFlip, [][]uint32{{1, 2}, {1}}, both...), group2 + toGroup2},
 		{"the first is being prepared", viewOf(vip.StepPrepare, [][]uint32{{1}}, both...), refused},
 		{"none takes new ones", viewOf(vip.StepSteady, [][]uint32{{}, {1, 2}}, draining...),
-			strings.ReplaceAll(group2+toGroup2, "33554690", "33554689") + syn},
+			strings.ReplaceAll(group2+toGroup2, "33554690", "33554689") + syn + behind},
 		{"no generation", viewOf(vip.StepSteady, nil), refused},
 		{"one has gone", viewOf(vip.StepSteady, [][]uint32{{1, 2}}, backend(1, 1, vip.StateUp), backend(2, 1, vip.StateDown)), group1 + toGroup1},
 	} {

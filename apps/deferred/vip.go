@@ -39,16 +39,18 @@ const replicas = 256
 // new connections are refused, by a rule: a group without buckets would let clients hang. What may be of an old one goes where
 // the last generation that had some sends it.
 func (b *builder) gateway(x *apps.VIP) {
-	meter := apps.MeterVIPReject + uint32(x.ID)
-	refuse := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	refuse := apps.Refusal(x.ID, true)
 	enter, first := refuse, refuse
-	b.state.Meters = append(b.state.Meters, flows.Meter{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject})
+	b.state.Meters = append(b.state.Meters, apps.RefusalMeter(x.ID))
 	if i, g := b.choice(x); i >= 0 {
 		b.state.Groups = append(b.state.Groups, g)
 		enter = []flows.Action{flows.ToGroup{ID: g.ID}}
 		if i == x.Generations.Current() {
 			first = enter
 		}
+	}
+	if flows.EqualActions(first, refuse) {
+		b.state.Rules = append(b.state.Rules, apps.RefusalRules(x, apps.Cookie(apps.KindDesired, apps.ClassDeferred, x.ID))...)
 	}
 	for _, p := range x.Ports.Masks() {
 		b.rule(apps.TableVIP, prioVIP, x.ID, apps.ToVIP(x, p), enter...)

@@ -66,9 +66,8 @@ func (b *builder) address(a netip.Addr) {
 // vip is a VIP's way through tables 30, 41 and 42, and its group. While no backend takes connections new ones are refused, by
 // a rule: a group without buckets would let clients hang.
 func (b *builder) vip(v *apps.View, x *apps.VIP) {
-	meter := apps.MeterVIPReject + uint32(x.ID)
-	reject := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
-	b.state.Meters = append(b.state.Meters, flows.Meter{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject})
+	reject := apps.Refusal(x.ID, true)
+	b.state.Meters = append(b.state.Meters, apps.RefusalMeter(x.ID))
 	begin, enter := reject, reject
 	if k := buckets(x); len(k) > 0 {
 		begin = []flows.Action{flows.ToGroup{ID: apps.GroupOfVIP(x.ID)}}
@@ -83,6 +82,9 @@ func (b *builder) vip(v *apps.View, x *apps.VIP) {
 			b.endpoint(x, y)
 			enter = []flows.Action{known(b.zone, apps.TableGroup)}
 		}
+	}
+	if len(b.state.Groups) == 0 {
+		b.state.Rules = append(b.state.Rules, apps.RefusalRules(x, apps.Cookie(apps.KindDesired, apps.ClassGroup, x.ID))...)
 	}
 	for _, p := range x.Ports.Masks() {
 		b.rule(apps.TableVIP, prioVIP, x.ID, toVIP(x, p), enter...)

@@ -48,7 +48,8 @@ const begins1 = cookie + "table=41, priority=140,ct_mark=0x3e9,tcp,tcp_flags=+sy
 func TestDesired(t *testing.T) {
 	const group = "group_id=16777217,type=select,selection_method=hash,fields(ip_src,ip_dst,nw_proto,tcp_src,tcp_dst,udp_src,udp_dst)"
 	const bucket1 = ",bucket=bucket_id:256,actions=set_field:0x3e9->reg0,resubmit(,42)"
-	const reject = "meter:1001,CONTROLLER:65535\n"
+	const reject = "meter:1001,resubmit(,59)\n"
+	const refused = cookie + "table=59, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:5,CONTROLLER:65535\n"
 	for _, tt := range []struct {
 		name string
 		view *apps.View
@@ -59,12 +60,12 @@ func TestDesired(t *testing.T) {
 			strings.Replace(bucket1, "256", "257", 1) + "\n" + enterText + newMatch + "group:16777217\n" + to1 + commit1},
 		{"without bucket ids", viewOf(false, backend(1, 1, vip.StateUp)), meterText + "group_id=16777217,type=select" + bucket1 + "\n" +
 			enterText + newMatch + "group:16777217\n" + to1 + commit1},
-		{"draining: old connections alone", viewOf(true, backend(1, 1, vip.StateDraining)), meterText + enterText + newMatch + reject + to1 + commit1 + begins1},
+		{"draining: old connections alone", viewOf(true, backend(1, 1, vip.StateDraining)), meterText + enterText + newMatch + reject + to1 + commit1 + begins1 + refused},
 		{"disabled: none", viewOf(true, backend(1, 1, vip.StateDisabled)), meterText + strings.Replace(enterText, "ct(table=41,zone=60001,nat)\n", reject, 1) +
-			newMatch + reject + commit1},
+			newMatch + reject + commit1 + refused},
 		{"down", viewOf(true, backend(1, 1, vip.StateDown)), meterText + strings.Replace(enterText, "ct(table=41,zone=60001,nat)\n", reject, 1) +
-			newMatch + reject + commit1},
-		{"no backends", viewOf(true), meterText + strings.Replace(enterText, "ct(table=41,zone=60001,nat)\n", reject, 1) + newMatch + reject},
+			newMatch + reject + commit1 + refused},
+		{"no backends", viewOf(true), meterText + strings.Replace(enterText, "ct(table=41,zone=60001,nat)\n", reject, 1) + newMatch + reject + refused},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(sorted(t, tt.want), vipState(tt.view).String()); diff != "" {

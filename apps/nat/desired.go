@@ -46,8 +46,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 
 func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 	cookie := apps.Cookie(apps.KindDesired, apps.ClassNAT, x.ID)
-	meter := apps.MeterVIPReject + uint32(x.ID)
-	reject := []flows.Action{flows.ToMeter{ID: meter}, flows.Controller()}
+	reject := apps.Refusal(x.ID, nicira)
 	punt := []flows.Action{flows.ToMeter{ID: apps.MeterVIP}, flows.Controller()}
 	enter := []flows.Action{to(apps.TableSelect, nicira)}
 	kept := false
@@ -62,7 +61,7 @@ func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 	if !kept {
 		enter = reject
 	}
-	s := flows.State{Meters: []flows.Meter{{ID: meter, Rate: apps.RateVIPReject, Burst: apps.RateVIPReject}}}
+	s := flows.State{Meters: []flows.Meter{apps.RefusalMeter(x.ID)}}
 	rule := func(table uint8, priority uint16, m flows.Match, actions []flows.Action) {
 		s.Rules = append(s.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
 	}
@@ -76,6 +75,9 @@ func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 			const syn, ack = apps.SYN, apps.ACK
 			rule(apps.TableSelect, prioSYN, toVIP(x, p).NumMasked(flows.TCPFlags, syn, syn|ack), punt)
 		}
+	}
+	if !usable {
+		s.Rules = append(s.Rules, apps.RefusalRules(x, cookie)...)
 	}
 	return s
 }

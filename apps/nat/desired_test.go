@@ -32,11 +32,12 @@ func TestDesired(t *testing.T) {
 		table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=resubmit(,40)
 		table=40, priority=50,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:3,CONTROLLER:65535
 		table=40, priority=150,tcp,nw_dst=10.0.0.100,tp_dst=80,tcp_flags=+syn-ack actions=meter:3,CONTROLLER:65535`
-	const refusing = meter + "table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:1007,CONTROLLER:65535"
+	const refused = "\n\t\ttable=59, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:5,CONTROLLER:65535"
+	const refusing = meter + "table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:1007,resubmit(,59)" + refused
 	const keeping = meter + `
 		table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=resubmit(,40)
-		table=40, priority=50,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:1007,CONTROLLER:65535
-		table=40, priority=150,tcp,nw_dst=10.0.0.100,tp_dst=80,tcp_flags=+syn-ack actions=meter:1007,CONTROLLER:65535`
+		table=40, priority=50,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:1007,resubmit(,59)
+		table=40, priority=150,tcp,nw_dst=10.0.0.100,tp_dst=80,tcp_flags=+syn-ack actions=meter:1007,resubmit(,59)` + refused
 	for _, c := range []struct {
 		name string
 		vip  *apps.VIP
@@ -73,6 +74,12 @@ func TestDesiredWithoutNicira(t *testing.T) {
 		meter=1007 pktps burst bands=type=drop rate=100 burst_size=100
 		table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=goto_table:40
 		table=40, priority=50,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:3,CONTROLLER:65535`)
+	v = view(newVIP(0))
+	v.Switches[edge] = apps.SwitchInfo{DPID: edge}
+	same(t, "rules that refuse", desiredText(t, v, edge), `
+		meter=1007 pktps burst bands=type=drop rate=100 burst_size=100
+		table=30, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:1007,goto_table:59
+		table=59, priority=100,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=meter:5,CONTROLLER:65535`)
 }
 
 func TestDesiredNamesConnectedSwitchesOnly(t *testing.T) {
