@@ -13,6 +13,9 @@ import (
 // Imbalances are what is known of the loads of all VIPs' backends and all sets of ports, by name; with samples and history in detail.
 func (e *Engine) Imbalances(detail bool) []apps.Imbalance {
 	m := e.imbalance
+	if m.settings.Off {
+		return []apps.Imbalance{}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]apps.Imbalance, 0, len(m.vips)+len(m.sets))

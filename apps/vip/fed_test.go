@@ -2,6 +2,7 @@ package vip
 
 import (
 	"math"
+	"sync"
 	"testing"
 )
 
@@ -126,5 +127,32 @@ func TestFedSchedulersWithoutCandidates(t *testing.T) {
 		if _, ok := s.Pick(none, client(1)); ok {
 			t.Errorf("%s picks one of none", name)
 		}
+	}
+}
+
+// Loads come while connections are made: from one goroutine, while many pick.
+func TestFedWhilePicking(t *testing.T) {
+	for _, name := range []string{Greedy, Roulette, StickyRoulette} {
+		c, _ := pool(1, 2, 3)
+		few := NewCandidates([]Candidate{{ID: 2, Weight: 1, Up: true}})
+		s := fed(t, name, c, 1, 2, 3)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for k := range 2000 {
+					if i, ok := s.Pick(c, client(k)); !ok || i > 2 {
+						t.Errorf("%s: picked %d, %v", name, i, ok)
+					}
+					if i, ok := s.Pick(few, client(k)); !ok || i != 0 {
+						t.Errorf("%s: picked %d of one, %v", name, i, ok)
+					}
+				}
+			})
+		}
+		for k := range 500 {
+			s.Feed(c, []float64{float64(k), 2, 3}, k%3 == 0)
+			s.Feed(few, []float64{1}, k%5 == 0)
+		}
+		wg.Wait()
 	}
 }

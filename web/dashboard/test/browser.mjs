@@ -92,13 +92,15 @@ test("loads are compared, and an uneven one is found", async () => {
   await page.getByRole("link", { name: "web", exact: true }).click();
   await until("its page", async () => (await title().innerText()) === "Balance of web");
   await until("a whole window", async () => /10 \/ 10/.test(await page.locator(".facts").innerText()));
-  await until("a dot for each sample of each port", async () => (await page.locator(".strips circle").count()) === 40);
+  await until("a dot for each sample of each port", async () => (await page.locator(".strips .sample").count()) === 40);
   assert.equal(await page.locator(".matrix tbody td").count(), 16);
   await net.tell("traffic", "c2", "http://10.0.0.1:8080/", 150); // to b1, past the VIP
   await until("b1 to be found", async () => (await page.locator(".lead .badge").innerText()) === "imbalanced");
   await wait(page.locator(".matrix td.differs").first());
   assert.match(await page.locator(".facts").innerText(), /of b1/);
   await until("the tests in both plots", async () => (await page.locator(".course circle.imbalanced").count()) >= 6);
+  const out = process.env.EVENFLOW_SCREENSHOTS;
+  if (out) await page.screenshot({ path: path.join(out, "balance-found.png") });
   const numbers = await net.call("GET", "/api/v1/vips/web/imbalance");
   assert.equal(numbers.verdict, "imbalanced");
   assert.ok((await net.call("GET", "/api/v1/events?last=100")).items.some((e) => e.kind === "imbalance" && e.message.includes("b1")));

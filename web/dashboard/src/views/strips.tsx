@@ -34,7 +34,12 @@ export function StripPlot({ r }: { r: Imbalance }) {
               <path d={`M0 ${height / 2}H${width}`} stroke="var(--line)" vector-effect="non-scaling-stroke" />
               <path d={`M${x(fair)} 0V${height}`} class="fair" vector-effect="non-scaling-stroke" />
               {loads[i]!.map((v, k) => (
-                <circle key={k} cx={x(v)} cy={(height / 2 + jitter(k) * height * 0.6).toFixed(1)} r="2.2" class={`series-${(i % 8) + 1}`} />
+                <path
+                  key={k}
+                  d={`M${x(v)} ${(height / 2 + jitter(k) * height * 0.6).toFixed(1)}h0`}
+                  class={`sample series-${(i % 8) + 1}`}
+                  vector-effect="non-scaling-stroke"
+                />
               ))}
               <path d={`M${x(means[i]!)} 3V${height - 3}`} class="mean" vector-effect="non-scaling-stroke" />
             </svg>
