@@ -3,8 +3,11 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
+	"strings"
 	"testing"
 
+	"github.com/evenflow/evenflow/agent"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
 )
@@ -76,4 +79,105 @@ func TestOthelloForetold(t *testing.T) {
 			some("after another")
 		})
 	}
+}
+
+// reporters are agents on the hosts of some backends; each call of report sends what they have now.
+type reporters struct {
+	*deferredPool
+	after map[string]int64
+}
+
+func (r *reporters) report() {
+	r.t.Helper()
+	for _, b := range r.backends {
+		var states []agent.State
+		err := b.Do(func() (err error) { states, err = agent.TCP(netip.MustParseAddr(b.IP())); return err })
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var answer struct{ After int64 }
+		if err := r.call(http.MethodPost, "/api/v1/agents/"+b.IP()+"/states", agent.Report{After: r.after[b.Name()], States: append([]agent.State{}, states...)},
+			&answer); err != nil {
+			r.t.Fatal(err)
+		}
+		r.after[b.Name()] = answer.After
+	}
+}
+
+// alone lets the agents report until one generation is left, and returns it.
+func (r *reporters) alone(when string) {
+	r.t.Helper()
+	r.Eventually(patience, func() error {
+		r.report()
+		x, err := r.vip("tcp")
+		if err == nil && (x.Status.HandOver.Generations != 1 || x.Status.HandOver.Step != vip.StepSteady) {
+			err = fmt.Errorf("%s: %+v", when, x.Status.HandOver)
+		}
+		return err
+	})
+}
+
+// pinned counts the rules of table 47 that name a connection.
+func (r *reporters) pinned() (n int) {
+	for _, rule := range r.sw(1).DumpFlows() {
+		if strings.Contains(rule, "table=47") && strings.Contains(rule, "nw_src=") {
+			n++
+		}
+	}
+	return n
+}
+
+// With agents older generations are not needed for long: connections that changes have moved are pinned and stay, without any
+// hand-over, also when the controller is killed; pins go with their connections.
+func TestOthelloPins(t *testing.T) {
+	p := &reporters{othelloPool(t), map[string]int64{}}
+	tcp := map[string][]*conn{}
+	for range 80 {
+		c := p.dial(p.client, "tcp", "", address+":80")
+		name := p.who(c)
+		tcp[name] = append(tcp[name], c)
+	}
+	p.change(http.MethodPatch, "tcp/backends/b1", map[string]any{"weight": 9})
+	p.change(http.MethodPatch, "tcp/backends/b2", map[string]any{"admin": "draining"})
+	p.change(http.MethodPatch, "tcp/backends/b3", map[string]any{"weight": 3})
+	p.alone("after three changes")
+	before := p.pinned()
+	if before < len(tcp["b2"]) {
+		t.Errorf("%d pins, and %d connections at the backend that drains", before, len(tcp["b2"]))
+	}
+	p.stay("pinned", tcp, "")
+	for name := range p.open("tcp", 3) {
+		if name == "b2" {
+			t.Error("a new connection is at the backend that drains")
+		}
+	}
+	p.ctl.kill()
+	p.ctl.start()
+	p.awaitReady()
+	p.stay("with the next controller", tcp, "")
+	all, err := p.api.switches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Modifications != 0 {
+			t.Errorf("%d modifications of switch %s", s.Modifications, s.DPID)
+		}
+	}
+	for _, name := range []string{"b2", "b3", "b4"} {
+		for _, c := range tcp[name][1:] {
+			_ = c.Close()
+		}
+		tcp[name] = tcp[name][:1]
+	}
+	p.Eventually(patience, func() error {
+		p.report()
+		if n := p.pinned(); n*2 > before {
+			return fmt.Errorf("%d pins, and there were %d", n, before)
+		}
+		return nil
+	})
+	p.alone("most connections have ended")
+	p.stay("few left", tcp, "")
+	p.noneDropped()
 }

@@ -79,6 +79,7 @@ type Engine struct {
 	settled     settled
 	shared      shared
 	generations *generations
+	reports     *reports
 	debts       debts
 	saved       saver
 	drains      drains
@@ -96,7 +97,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
-		generations: newGenerations(),
+		generations: newGenerations(), reports: newReports(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
 	e.health = health.New(health.Config{Switches: probeWay{e}, Now: cfg.Now})

@@ -149,6 +149,7 @@ func (e *Engine) unstoreVIP(x *vip.VIP) error {
 	if err == nil {
 		e.tally.forget(x.ID, e.model.forgetEndpoints(x.ID))
 		e.generations.forget(x.ID)
+		e.reports.forget(x.ID)
 	}
 	return err
 }

@@ -79,6 +79,11 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 		g = e.retire(x, g, now)
 	}
 	takers, newest := v.Takers(x), g.Newest()
+	if same := newest != nil && slices.Equal(takers, newest.Members); same || newest != nil && len(g.Kept) >= x.Spec.HandOver {
+		if next := e.relieve(v, x, g, now); next != g {
+			return next
+		}
+	}
 	if newest == nil && len(takers) == 0 || newest != nil && slices.Equal(takers, newest.Members) {
 		if g != nil && g.Drop { // it was for a change that needs no dropping
 			kept := *g

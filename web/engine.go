@@ -78,6 +78,7 @@ type Engine interface {
 	TopologyReader
 	EventReader
 	LoadReader
+	Agent
 	// Backup writes a backup of the store.
 	Backup(w io.Writer) error
 	// Counts are what was turned away, one for each part and reason.

@@ -39,6 +39,7 @@ type fakeEngine struct {
 	events    []apps.Event
 	nextEvent uint64
 	backupErr error
+	reports   []apps.LiveReport
 	changed   chan struct{}
 	waits     chan struct{} // gets a value when a request begins to wait
 }
@@ -54,6 +55,16 @@ func (f *fakeEngine) Backup(w io.Writer) error {
 
 func (f *fakeEngine) Counts() []apps.Count {
 	return []apps.Count{{Part: "nat", Reason: "closed port", N: 7}}
+}
+
+func (f *fakeEngine) ReportStates(_ context.Context, r apps.LiveReport) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.Host.String() != "10.0.0.1" {
+		return 0, apps.ErrNotFound
+	}
+	f.reports = append(f.reports, r)
+	return int64(len(f.reports)), nil
 }
 
 func (f *fakeEngine) Probes() []apps.ProbeStats {

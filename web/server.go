@@ -133,6 +133,7 @@ func (s *Server) routes() error {
 	s.bodies = bodies{a.OpenAPI().Components.Schemas}
 	s.registerVIPs(a)
 	s.registerBackends(a)
+	s.registerAgents(a)
 	s.registerSwitches(a)
 	s.registerExplain(a)
 	s.registerHistory(a)

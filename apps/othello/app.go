@@ -34,13 +34,16 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 		if !slices.ContainsFunc(v.VIPs, func(x *apps.VIP) bool { return handles(x) && len(x.Backends) > 0 }) {
 			return nil
 		}
-		build = func(b *builder, _ flows.DPID) { b.base() }
+		build = func(b *builder, _ flows.DPID) {
+			b.base()
+			b.cellRules()
+		}
 	case apps.OwnerVIP:
 		x := v.VIP(o.VIP)
 		if !handles(x) {
 			return nil
 		}
-		all, current, edges := tables(x), x.Generations.Current(), x.EdgesOf()
+		all, current, edges := tables(v, x), x.Generations.Current(), x.EdgesOf()
 		build = func(b *builder, d flows.DPID) {
 			for i := range all {
 				if all[i].owners != nil && (i == current || edges[d] && (i == 0 || x.Generations.Asked(i) == i)) {
@@ -64,18 +67,34 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 }
 
 // tables are those of a VIP's generations, in their order. owners is nil where there is none.
-func tables(x *apps.VIP) []generation {
+func tables(v *apps.View, x *apps.VIP) []generation {
 	if x.Generations == nil {
 		return nil
 	}
 	out := make([]generation, len(x.Generations.Kept))
 	for i, k := range x.Generations.Kept {
-		out[i] = generation{vip: x.ID, number: k.ID, v6: x.Address.Is6(), pins: &Pins{}}
+		out[i] = generation{vip: x.ID, number: k.ID, v6: x.Address.Is6(), pins: pinsOf(v, x, &k)}
 		if codes, ok := FromOwners(k.Owners); ok {
 			out[i].owners = codes
 		}
 	}
 	return out
+}
+
+// pinsOf are a generation's pins of backends that are served. That they can be made was seen when they were stored.
+func pinsOf(v *apps.View, x *apps.VIP, k *vip.Generation) *Pins {
+	if len(k.Pins) == 0 {
+		return &Pins{}
+	}
+	p, err := Restore(k.Pins, x.Address, x.Proto(), uint64(k.ID))
+	if err != nil {
+		return &Pins{}
+	}
+	p.drop(func(owner uint32) bool {
+		y := x.BackendByID(owner)
+		return y == nil || !v.Serves(x, y)
+	})
+	return p
 }
 
 // backends are the ways to those that are served.
@@ -92,7 +111,7 @@ func (a *App) Explain(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) (b 
 	if !handles(x) {
 		return nil, ""
 	}
-	all, current := tables(x), x.Generations.Current()
+	all, current := tables(v, x), x.Generations.Current()
 	switch {
 	case !v.Switches[d].Deferrable():
 		return nil, "the switch cannot have mode othello"

@@ -76,9 +76,10 @@ table=45, priority=102,reg0=0x2000003/0xff000003,metadata=0x7/0xffff actions=set
 
 // Without VIPs of the mode that have backends the base wants nothing of it.
 func TestBaseOnlyWhereNeeded(t *testing.T) {
+	const cells = 2*cellsInRow + 3*15*16
 	v := viewOf()
-	if s := New().Desired(v, apps.Owner{Kind: apps.OwnerBase}); len(s) != 2 || len(s[1].Rules) != 8 {
-		t.Errorf("%d switches, %d rules, want 2 and 8", len(s), len(s[1].Rules))
+	if s := New().Desired(v, apps.Owner{Kind: apps.OwnerBase}); len(s) != 2 || len(s[1].Rules) != 8+cells {
+		t.Errorf("%d switches, %d rules, want 2 and %d", len(s), len(s[1].Rules), 8+cells)
 	}
 	v.VIPs[0].Backends = nil
 	if s := New().Desired(v, apps.Owner{Kind: apps.OwnerBase}); len(s) != 0 {

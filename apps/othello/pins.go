@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
 
+	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/othello"
 	"github.com/evenflow/evenflow/ovshash"
 )
@@ -26,6 +28,8 @@ const (
 
 	// Cells of each array per 100 keys: 1.33, as the papers have it, and two of three graphs are forests.
 	cellsPer100 = 133
+
+	triesPerSize = 20
 )
 
 // Errors of Pin.
@@ -42,39 +46,73 @@ type State struct {
 
 // Pins keep the displaced connections of a VIP at their backends. Without any, the zero Pins, the table of codes says all.
 type Pins struct {
+	Named   []vip.Pin         // what they are made of, in the order of connections
 	Consult []CodeRule        // which Dcodes ask: those whose rule has Owner 1
 	Exact   []State           // with rules of their own, sorted
 	Values  map[uint16]uint32 // pin value to backend, of the packed ones
 	Bases   [4]uint16         // of the hashes to A's row and cell, and to B's
 	Rows    int               // of each array; 0: none are packed
 	A, B    []uint32          // cells, cellsInRow for each row
-	Fixed   int               // connections that are no displaced ones, and would have met another's pin value by chance
 
 	asks map[uint16]bool // Dcodes
 }
 
 // Pin makes the pins of a VIP: of the live connections those whose backend does not own their Dcode are displaced. The same
-// arguments give the same pins. A connection is named once; of two that the switch cannot tell apart (of IPv4, from the same client
-// port to two ports of the VIP) those with two backends get rules of their own.
+// arguments give the same pins, and so does [Restore] of their names. A connection is named once; of two that the switch cannot
+// tell apart (of IPv4, from the same client port to two ports of the VIP) those with two backends get rules of their own.
 func Pin(codes *Codes, live []State, seed uint64) (*Pins, error) {
-	p := &Pins{asks: map[uint16]bool{}}
-	var displaced []State
+	var named []vip.Pin
+	listed := map[Tuple]bool{}
 	for _, s := range live {
-		if c := s.Code(); codes.Owner(c) != s.Owner {
-			displaced = append(displaced, s)
-			p.asks[c] = true
+		if codes.Owner(s.Code()) != s.Owner && !listed[s.Tuple] {
+			listed[s.Tuple] = true
+			named = append(named, s.named(false))
 		}
 	}
-	if len(displaced) == 0 {
-		return &Pins{}, nil
+	for len(named) > 0 {
+		p, err := Restore(named, live[0].Dst.Addr(), live[0].Proto, seed)
+		if err != nil || p.Rows == 0 {
+			return p, err
+		}
+		// A connection that is where it should be, in a Dcode that asks, must not find a pin value of another backend. If it does it
+		// is named too, with the value 0, which is no pin's. The new cells may hit others, but seldom: a cell that no key decides
+		// keeps its value from one round to the next.
+		before := len(named)
+		for _, s := range live {
+			if o, _ := p.Owner(codes, s.Tuple); o != s.Owner && !listed[s.Tuple] {
+				listed[s.Tuple] = true
+				named = append(named, s.named(true))
+			}
+		}
+		if len(named) == before {
+			return p, nil
+		}
 	}
-	slices.SortFunc(displaced, compareStates)
+	return &Pins{}, nil
+}
+
+func (s State) named(fixed bool) vip.Pin {
+	return vip.Pin{Client: s.Src, Port: s.Dst.Port(), Backend: s.Owner, Fixed: fixed}
+}
+
+// Restore makes pins of names: of connections of a protocol to a VIP's address.
+func Restore(named []vip.Pin, to netip.Addr, proto uint8, seed uint64) (*Pins, error) {
+	p := &Pins{Named: slices.Clone(named), asks: map[uint16]bool{}}
+	slices.SortFunc(p.Named, func(a, b vip.Pin) int { return cmp.Or(a.Client.Compare(b.Client), cmp.Compare(a.Port, b.Port)) })
+	all, displaced := make([]State, len(p.Named)), 0
+	for i, n := range p.Named {
+		all[i] = State{Tuple{Proto: proto, Src: n.Client, Dst: netip.AddrPortFrom(to, n.Port)}, n.Backend}
+		if !n.Fixed {
+			displaced++
+			p.asks[all[i].Code()] = true
+		}
+	}
 	p.Consult = p.consult()
-	if len(displaced) <= exactPins {
-		p.Exact = displaced
+	if displaced <= exactPins {
+		p.Exact = all
 		return p, nil
 	}
-	return p, p.pack(codes, displaced, live, rand.New(rand.NewPCG(seed, 1)))
+	return p, p.pack(all, displaced, rand.New(rand.NewPCG(seed, 1)))
 }
 
 func compareStates(a, b State) int {
@@ -101,6 +139,12 @@ func (p *Pins) Owner(codes *Codes, t Tuple) (owner uint32, pinned bool) {
 // Empty reports whether nothing is displaced.
 func (p *Pins) Empty() bool { return len(p.Consult) == 0 }
 
+// drop lets go the pins of backends that have gone: their connections follow the table. The cells stay, as others' lie beside them.
+func (p *Pins) drop(gone func(owner uint32) bool) {
+	p.Exact = slices.DeleteFunc(p.Exact, func(s State) bool { return gone(s.Owner) })
+	maps.DeleteFunc(p.Values, func(_ uint16, owner uint32) bool { return gone(owner) })
+}
+
 // consult covers exactly the Dcodes that ask: any more would let new connections meet pin values for nothing.
 func (p *Pins) consult() []CodeRule {
 	ask := &Codes{owner: make([]uint32, MaxCodes)}
@@ -110,85 +154,42 @@ func (p *Pins) consult() []CodeRule {
 	return ask.Rules()
 }
 
-// pack puts the displaced connections in cells.
-func (p *Pins) pack(codes *Codes, displaced, live []State, random *rand.Rand) error {
-	value, err := p.drawValues(displaced, random)
-	if err != nil {
-		return err
-	}
-	keys, isKey := p.apart(displaced, value)
-	if err := p.solve(keys, random); err != nil {
-		return err
-	}
-	// A connection that is where it should be, in a Dcode that asks, must not find a pin value of another backend. If it does
-	// it becomes a key too, with the value 0, which is no pin's. The new cells may hit others, but seldom: a cell that no key decides
-	// keeps its value from one round to the next.
-	alone := map[Tuple]bool{}
-	for {
-		before := len(keys)
-		for _, s := range live {
-			t := s.hashed()
-			o, pinned := p.Values[p.value(t)]
-			switch {
-			case !pinned || o == s.Owner || !p.asks[s.Code()] || codes.Owner(s.Code()) != s.Owner || alone[s.Tuple]:
-			case isKey[t]: // of a displaced one that the switch cannot tell from it
-				alone[s.Tuple] = true
-				p.Exact = append(p.Exact, s)
-			default:
-				isKey[t] = true
-				keys = append(keys, pin{t, 0})
-			}
-		}
-		if len(keys) == before {
-			slices.SortFunc(p.Exact, compareStates)
-			return nil
-		}
-		p.Fixed += len(keys) - before
-		if err := p.solve(keys, random); err != nil {
-			return err
-		}
-	}
-}
-
 // pin is a key of the Othello.
 type pin struct {
 	Tuple
 	value uint16
 }
 
-// drawValues gives each backend with displaced connections a value, never 0.
-func (p *Pins) drawValues(displaced []State, random *rand.Rand) (map[uint32]uint16, error) {
+// pack puts connections in cells. Where the switch's hash is the same for several, the first counts, and those
+// with another backend get rules of their own.
+func (p *Pins) pack(all []State, displaced int, random *rand.Rand) error {
 	p.Values = map[uint16]uint32{}
 	value := map[uint32]uint16{}
-	for _, s := range displaced {
-		for value[s.Owner] == 0 {
-			if len(value) == maxPinned {
-				return nil, fmt.Errorf("%w: more than %d", ErrPinned, maxPinned)
+	keys := make([]pin, 0, len(all))
+	first := make(map[Tuple]State, len(all))
+	for i, s := range all {
+		key := pin{Tuple: s.hashed()}
+		if other, twice := first[key.Tuple]; twice {
+			if other.Owner != s.Owner {
+				p.Exact = append(p.Exact, s)
 			}
-			if v := uint16(random.UintN(1 << cellBits)); v != 0 && p.Values[v] == 0 {
-				value[s.Owner], p.Values[v] = v, s.Owner
+			continue
+		}
+		first[key.Tuple] = s
+		if !p.Named[i].Fixed {
+			for value[s.Owner] == 0 {
+				if len(value) == maxPinned {
+					return fmt.Errorf("%w: more than %d", ErrPinned, maxPinned)
+				}
+				if v := uint16(random.UintN(1 << cellBits)); v != 0 && p.Values[v] == 0 {
+					value[s.Owner], p.Values[v] = v, s.Owner
+				}
 			}
+			key.value = value[s.Owner]
 		}
+		keys = append(keys, key)
 	}
-	return value, nil
-}
-
-// apart makes keys of the displaced connections. Where the switch's hash is the same for several, the first counts, and those
-// with another backend get rules of their own.
-func (p *Pins) apart(displaced []State, value map[uint32]uint16) (keys []pin, isKey map[Tuple]bool) {
-	keys, isKey = make([]pin, 0, len(displaced)), make(map[Tuple]bool, len(displaced))
-	seen := make(map[Tuple]uint32, len(displaced))
-	for _, s := range displaced {
-		t := s.hashed()
-		switch first, twice := seen[t]; {
-		case !twice:
-			seen[t], isKey[t] = s.Owner, true
-			keys = append(keys, pin{t, value[s.Owner]})
-		case first != s.Owner:
-			p.Exact = append(p.Exact, s)
-		}
-	}
-	return keys, isKey
+	return p.solve(keys, displaced, random)
 }
 
 // hashed is the connection without what the switch does not hash.
@@ -199,29 +200,29 @@ func (t Tuple) hashed() Tuple {
 	return t
 }
 
-// solve finds hash functions and cells for the keys.
-func (p *Pins) solve(keys []pin, random *rand.Rand) error {
-	if rows := rowsFor(len(keys)); rows > maxRows {
-		return fmt.Errorf("%w: %d", ErrTooManyPins, len(keys))
-	} else if rows > p.Rows { // else the same hashes are tried first: most connections keep the value that they have found
-		p.draw(min(rowsFor(len(keys)+len(keys)/32), maxRows), random)
-	}
+// solve finds hash functions and cells for the keys. The number of rows follows from that of displaced connections, so that the same
+// hashes are tried first when a few others are added.
+func (p *Pins) solve(keys []pin, displaced int, random *rand.Rand) error {
+	rows := (displaced+displaced/16)*cellsPer100/100/cellsInRow + 1
 	edges := make([]othello.Edge, len(keys))
-	for {
+	for try := 1; ; try++ {
+		if rows > maxRows {
+			return fmt.Errorf("%w: %d", ErrTooManyPins, len(keys))
+		}
+		p.draw(rows, random)
 		for i, k := range keys {
 			a, b := p.cells(k.Tuple)
 			edges[i] = othello.Edge{A: uint32(a), B: uint32(b), Value: uint32(k.value)}
 		}
-		p.A, p.B = fill(p.Bases[0], p.Rows), fill(p.Bases[2], p.Rows)
-		err := othello.Assign(p.A, p.B, edges)
-		if err == nil || !errors.Is(err, othello.ErrCycle) {
+		p.A, p.B = fill(p.Bases[0], rows), fill(p.Bases[2], rows)
+		if err := othello.Assign(p.A, p.B, edges); !errors.Is(err, othello.ErrCycle) {
 			return err
 		}
-		p.draw(p.Rows, random)
+		if try%triesPerSize == 0 {
+			rows += rows/16 + 1
+		}
 	}
 }
-
-func rowsFor(keys int) int { return keys*cellsPer100/100/cellsInRow + 1 }
 
 // draw draws four different bases, none that of Dcodes.
 func (p *Pins) draw(rows int, random *rand.Rand) {

@@ -2,6 +2,7 @@ package vip
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 )
 
@@ -23,6 +24,16 @@ type Generation struct {
 	ID      uint32   `json:"id"`
 	Members []Member `json:"members"`          // by backend
 	Owners  Owners   `json:"owners,omitempty"` // mode othello: whose each Dcode is
+	Pins    []Pin    `json:"pins,omitempty"`   // mode othello: live connections that their Dcode's owner does not have
+}
+
+// Pin names a live connection and its backend, which keeps it whatever the owners. A fixed one is at its Dcode's owner, and named to
+// stay so.
+type Pin struct {
+	Client  netip.AddrPort `json:"c"`
+	Port    uint16         `json:"p"` // of the VIP
+	Backend uint32         `json:"b"`
+	Fixed   bool           `json:"f,omitempty"`
 }
 
 // Step says how far the change to the newest generation is. Each is stored before anything is done for it.
@@ -158,7 +169,7 @@ func (g *Generations) repeats(i int) bool {
 
 // same reports whether two generations choose alike.
 func (k *Generation) same(o *Generation) bool {
-	return slices.Equal(k.Members, o.Members) && slices.Equal(k.Owners, o.Owners)
+	return slices.Equal(k.Members, o.Members) && slices.Equal(k.Owners, o.Owners) && slices.Equal(k.Pins, o.Pins)
 }
 
 // Spare reports whether the oldest generation can go without a trace: its set is empty, or a newer one's too.

@@ -24,7 +24,7 @@ func newRoot(t *terminal) *cobra.Command {
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	serve, _ := serveCommand(t)
-	root.AddCommand(serve, applyCommand(t), getCommand(t), vipCommand(t), backendCommand(t), statusCommand(t), explainCommand(t),
+	root.AddCommand(serve, applyCommand(t), getCommand(t), vipCommand(t), backendCommand(t), statusCommand(t), explainCommand(t), agentCommand(t),
 		backupCommand(t), restoreCommand(t), openapiCommand(t), versionCommand(t))
 	return root
 }
