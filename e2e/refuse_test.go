@@ -128,7 +128,13 @@ func TestUnknownConnectionResetByItsBackend(t *testing.T) {
 			serve(8080, backend)
 			w.start()
 			w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, backend)
-			w.who(w.dial(client, "tcp", "", address+":80"))
+			w.Eventually(patience, func() error { // the switches' cache may refuse for a moment
+				c, err := dial(w.ctx, client, "tcp", "", address+":80")
+				if err == nil {
+					err = c.Close()
+				}
+				return err
+			})
 			atClient, out := w.tap(client, tcpFrom(80)), client.Frames()
 			answered := func(when string, port uint16) {
 				t.Helper()
