@@ -13,17 +13,19 @@ import (
 )
 
 const (
-	shareDelay  = 2 * time.Second // after a change, until its effects are counted apart from what was before
-	shareWindow = 5 * time.Minute // after which what was counted is left behind, if it was enough to tell
-	shareLeast  = 5               // connections that must be expected of each backend: below, the test is not valid
-	shareEnough = 20              // of each, in a window that may end
-	shareChance = 1e-9            // of an honest group to be taken for a dishonest one, each time
+	shareLook   = 900 * time.Millisecond // between two looks, however many switches are read meanwhile
+	shareDelay  = 2 * time.Second        // after a change, until its effects are counted apart from what was before
+	shareWindow = 5 * time.Minute        // after which what was counted is left behind, if it was enough to tell
+	shareLeast  = 5                      // connections that must be expected of each backend: below, the test is not valid
+	shareEnough = 20                     // of each, in a window that may end
+	shareChance = 1e-9                   // of an honest group to be taken for a dishonest one, each time
 )
 
 // shares watches whether new connections spread over backends as they should. Versions of Open vSwitch have differed there, and
 // somebody may have changed a group.
 type shares struct {
 	mu      sync.Mutex
+	looked  time.Time // at all VIPs
 	watched map[vip.ID]*watch
 }
 
@@ -61,6 +63,11 @@ func (s *shares) skewOf(x *apps.VIP) string {
 func (e *Engine) checkShares(v *apps.View) {
 	e.shares.mu.Lock()
 	defer e.shares.mu.Unlock()
+	now := e.cfg.Now()
+	if since := now.Sub(e.shares.looked); since >= 0 && since < shareLook {
+		return
+	}
+	e.shares.looked = now
 	if e.shares.watched == nil {
 		e.shares.watched = map[vip.ID]*watch{}
 	}
@@ -69,7 +76,6 @@ func (e *Engine) checkShares(v *apps.View) {
 			delete(e.shares.watched, id)
 		}
 	}
-	now := e.cfg.Now()
 	for _, x := range v.VIPs {
 		w := e.shares.watched[x.ID]
 		if w == nil || w.of != x {
@@ -96,12 +102,13 @@ func (e *Engine) expected(v *apps.View, x *apps.VIP) []float64 {
 
 // watchShares looks at one VIP.
 func (e *Engine) watchShares(w *watch, now time.Time) {
-	if _, all := e.status.appliedTo(w.of, e.connected(), w.of.Version); !all {
-		w.since, w.begun = now, false // a switch still divides as before
-		return
-	}
-	if now.Sub(w.since) < shareDelay && !w.begun {
-		return
+	if !w.begun {
+		if _, all := e.status.appliedTo(w.of, e.connected(), w.of.Version); !all {
+			w.since = now // a switch still divides as before
+		}
+		if now.Sub(w.since) < shareDelay {
+			return
+		}
 	}
 	counts := make([]int64, len(w.of.Backends))
 	for i := range w.of.Backends {

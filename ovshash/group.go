@@ -1,9 +1,6 @@
 package ovshash
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // Fields are the fields of a select group with selection_method=hash, none of them masked.
 type Fields uint8
@@ -65,24 +62,16 @@ func (b Build) Pick(buckets []uint32, basis uint32) (id uint32, ok bool) {
 }
 
 // Shares are the expected shares of a group's n buckets in the order of its list, of packets whose hashes are random. They are
-// not quite 1/n, since the later of two buckets with one score wins: of 1,000 the first and the last are 1.5 % apart. Errors
-// are below 1e-9.
+// not quite 1/n, since the later of two buckets with one score wins: of 1,000 the first and the last are 1.5 % apart.
+//
+// With score s the i-th wins if those before it have at most s and those behind it less. Summed over s that is, to the first
+// order in 1/65536, what stands here; what is left out is below (n/65536)² of a share.
 func Shares(n int) []float64 {
 	out := make([]float64, n)
-	if n < 2 {
-		copy(out, []float64{1})
-		return out
-	}
-	// With score s the i-th wins if those before it have at most s and those behind it less.
-	for s := scores - 1; s > 0; s-- {
-		less, atMost := float64(s)/scores, float64(s+1)/scores
-		p := math.Pow(less, float64(n-1)) / scores
-		if p < 1e-16 {
-			break // and so are all that follow
-		}
-		for i := range out {
-			out[i] += p
-			p *= atMost / less
+	for i := range out {
+		out[i] = 1 / float64(n)
+		if n > 1 {
+			out[i] += float64(2*i+1-n) / float64(n-1) / (2 * scores)
 		}
 	}
 	return out

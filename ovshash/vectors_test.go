@@ -114,7 +114,7 @@ func TestShares(t *testing.T) {
 	last := (m + 1) * (2*m + 1) / 6.0 / m / m
 	first := (m - 1) * (2*m - 1) / 6.0 / m / m
 	for i, want := range []float64{first, 1 - first - last, last} {
-		if got := Shares(3)[i]; math.Abs(got-want) > 1e-12 {
+		if got := Shares(3)[i]; math.Abs(got-want) > 1e-9 {
 			t.Errorf("number %d of three has %v, want %v", i+1, got, want)
 		}
 	}
