@@ -130,6 +130,24 @@ func TestGroupFragments(t *testing.T) {
 	whole("MTU 1,000, and small fragments allowed")
 }
 
+// Over IPv6 too.
+func TestGroupFragmentsIPv6(t *testing.T) {
+	w := line(t, 2, "")
+	w.family = ipv6
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
+	serve(8080, b1, b2)
+	w.start()
+	w.service(vip.Spec{Name: "udp", Address: ipv6.vip, Protocol: vip.UDP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	text := strings.Repeat("long ", 600) + "end"
+	for range 4 {
+		c := w.dial(client, "udp", "", ipv6.web(80))
+		name := w.who(c)
+		if got, _, err := c.ask(text); err != nil || got != name {
+			t.Errorf("%s, then %q, %v", name, got, err)
+		}
+	}
+}
+
 // drops is how many packets a switch has dropped for a reason.
 func (w *network) drops(sw int, reason string) (uint64, error) {
 	all, err := w.api.switches()
