@@ -3,9 +3,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,6 +118,7 @@ func (p *handOver) begin(tcp, udp, oneway int) {
 				return
 			case name != first:
 				p.moved.Add(1)
+				p.t.Logf("%s %s has moved from %s to %s", c.LocalAddr().Network(), c.LocalAddr(), first, name)
 				return
 			}
 		}
@@ -131,11 +134,22 @@ func (p *handOver) begin(tcp, udp, oneway int) {
 			go ask(c, p.who(c))
 		}
 	}
+	first := len(p.held)
 	for range oneway {
 		c := p.dial(p.client, "udp", "", address+":82")
 		p.held = append(p.held, c)
 		p.running.Go(func() { send(ctx, c) })
 	}
+	p.Eventually(patience, func() error { // a flow has no backend yet while its first datagram is on its way
+		p.seen.mu.Lock()
+		defer p.seen.mu.Unlock()
+		for _, c := range p.held[first:] {
+			if p.seen.by[c.LocalAddr().String()] == nil {
+				return fmt.Errorf("nothing has come from %s", c.LocalAddr())
+			}
+		}
+		return nil
+	})
 }
 
 // send sends datagrams that nobody answers.
@@ -189,6 +203,7 @@ func (p *handOver) end() (broken, moved int64) {
 	for _, c := range p.held {
 		if len(p.seen.by[c.LocalAddr().String()]) > 1 {
 			p.moved.Add(1)
+			p.t.Logf("one-way %s has been at %v", c.LocalAddr(), slices.Sorted(maps.Keys(p.seen.by[c.LocalAddr().String()])))
 		}
 	}
 	broken, moved = p.broken.Load(), p.moved.Load()
