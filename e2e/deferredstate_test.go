@@ -99,7 +99,7 @@ func TestDeferredPortsUsedAgain(t *testing.T) {
 	remove("b4")
 	p.Eventually(patience, func() error {
 		if remembers(b4) {
-			return fmt.Errorf("not forgotten")
+			return fmt.Errorf("not forgotten:\n%s", s2.Appctl("dpctl/dump-conntrack"))
 		}
 		return nil
 	})
@@ -125,7 +125,7 @@ func TestDeferredPortsUsedAgain(t *testing.T) {
 	p.awaitReady()
 	p.Eventually(patience, func() error {
 		if remembers(b4) {
-			return fmt.Errorf("not forgotten")
+			return fmt.Errorf("not forgotten:\n%s", s2.Appctl("dpctl/dump-conntrack"))
 		}
 		return nil
 	})
