@@ -63,9 +63,10 @@ func (i SwitchInfo) Deferrable() bool { return i.Nicira && i.OF15 && i.Deferred 
 type View struct {
 	Topo     *topo.Snapshot
 	Switches map[flows.DPID]SwitchInfo
-	VIPs     []*VIP                // by id
-	Routers  []Router              // set before the view is shown to anybody
-	Edges    map[flows.DPID]uint16 // numbers of switches as edges with backends, from 0; set likewise
+	VIPs     []*VIP                   // by id
+	Routers  []Router                 // set before the view is shown to anybody
+	Gateways map[flows.DPID]flows.MAC // of VIPs that name some: those that have ever connected; set likewise
+	Edges    map[flows.DPID]uint16    // numbers of switches as edges with backends, from 0; set likewise
 	byID     map[vip.ID]*VIP
 	byAddr   map[netip.Addr][]*VIP
 	served   *servedIndex

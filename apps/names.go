@@ -112,6 +112,8 @@ func GroupName(id uint32) string {
 	case !OwnGroup(id):
 	case id>>24 == groupOfGeneration>>24:
 		return fmt.Sprintf("backends of VIP %d, generation %d mod 256", id>>8&0xffff, id&0xff)
+	case id>>24 == groupOfGateways>>24:
+		return fmt.Sprintf("gateways of VIP %d", id&0xffff)
 	case id>>24 == groupOfEdges>>24:
 		return fmt.Sprintf("edges with backends of VIP %d and others of its address", id&0xffff)
 	default:

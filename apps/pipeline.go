@@ -101,12 +101,13 @@ const (
 	RegOwner = flows.Reg13 // the backend's id
 )
 
-// Groups of VIPs: the kind in the upper 8 bits. Of kind 1 and 3 the lower 16 are the VIP's id, of kind 2 the lower 24 are
+// Groups of VIPs: the kind in the upper 8 bits. Of kinds 1, 3 and 4 the lower 16 are the VIP's id, of kind 2 the lower 24 are
 // id and generation.
 const (
 	groupOfVIP        = 1 << 24
 	groupOfGeneration = 2 << 24
 	groupOfEdges      = 3 << 24
+	groupOfGateways   = 4 << 24
 )
 
 // GroupOfGeneration is the group that chooses among the backends of one generation of a VIP, which is told mod 256.
@@ -120,12 +121,15 @@ func GroupOfEdges(id vip.ID) uint32 { return groupOfEdges | uint32(id) }
 // GroupOfVIP is the group that chooses among the backends of a VIP of mode group.
 func GroupOfVIP(id vip.ID) uint32 { return groupOfVIP | uint32(id) }
 
+// GroupOfGateways is the group that spreads a VIP's packets over its gateways.
+func GroupOfGateways(id vip.ID) uint32 { return groupOfGateways | uint32(id) }
+
 // OwnGroup reports whether a group id is one of ours.
 func OwnGroup(id uint32) bool {
 	switch low := id & 0xffffff; id >> 24 {
 	case 0:
 		return id == GroupCopy || id == GroupHash
-	case groupOfVIP >> 24, groupOfEdges >> 24:
+	case groupOfVIP >> 24, groupOfEdges >> 24, groupOfGateways >> 24:
 		return low <= vip.MaxID
 	case groupOfGeneration >> 24:
 		return true
@@ -147,7 +151,15 @@ var (
 	MarkerAsked  = flows.MAC{0x0e, 0xef, 0x01}
 	MarkerBounce = flows.MAC{0x0e, 0xef, 0x03}
 	MarkerMask   = flows.MAC{0xff, 0xff, 0xff}
+	gatewayMAC   = flows.MAC{0x02, 0xef, 0x01}
 )
+
+// GatewayMAC is where a client's switch sends what a gateway is to choose for; n is a number of the gateway's own.
+func GatewayMAC(n uint16) flows.MAC {
+	m := gatewayMAC
+	m[4], m[5] = byte(n>>8), byte(n)
+	return m
+}
 
 // ProbePorts are the ports that backends are probed from, 320 to 383: below those that hosts give to their connections, and
 // those of any service that a VIP is likely to have.

@@ -1,6 +1,8 @@
 package apps
 
 import (
+	"slices"
+
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
 )
@@ -59,5 +61,17 @@ func (x *VIP) EdgesOf() map[flows.DPID]bool {
 			out[h.At.DPID] = true
 		}
 	}
+	return out
+}
+
+// Gateways are the switches that choose for the VIP's packets, sorted; none: each where its clients are.
+func (x *VIP) Gateways() []flows.DPID {
+	out := make([]flows.DPID, 0, len(x.Spec.Gateways))
+	for _, text := range x.Spec.Gateways {
+		if d, err := flows.ParseDPID(text); err == nil { // always: the spec has been checked
+			out = append(out, d)
+		}
+	}
+	slices.Sort(out)
 	return out
 }

@@ -70,15 +70,20 @@ func (e *Engine) setDebts(d flows.DPID, list []apps.Forget) {
 	}
 }
 
+// gone leaves out what is of backends that serve again.
+func (e *Engine) gone(v *apps.View, d flows.DPID, list []apps.Forget) []apps.Forget {
+	return slices.DeleteFunc(slices.Clone(list), func(f apps.Forget) bool {
+		return slices.ContainsFunc(v.ServedBy(f.Backend.Addr()), func(s apps.Served) bool {
+			return s.VIP.Address == f.VIP.Addr() && s.VIP.Proto() == f.Proto && s.VIP.Ports.Contains(f.VIP.Port()) &&
+				v.Serves(s.VIP, s.Backend) && (!s.VIP.Deferred() || s.Backend.Host.At.DPID == d)
+		})
+	})
+}
+
 // collect has a switch that has come back forget what it owes when it has confirmed everything. What is of backends that serve
 // again stays.
 func (e *Engine) collect(v *apps.View, d flows.DPID, seq uint64) {
-	list := slices.DeleteFunc(slices.Clone(e.debts[d]), func(f apps.Forget) bool {
-		return slices.ContainsFunc(v.ServedBy(f.Backend.Addr()), func(s apps.Served) bool {
-			return s.VIP.Deferred() && s.VIP.Address == f.VIP.Addr() && s.VIP.Proto() == f.Proto && s.VIP.Ports.Contains(f.VIP.Port()) &&
-				v.Serves(s.VIP, s.Backend) && s.Backend.Host.At.DPID == d
-		})
-	})
+	list := e.gone(v, d, e.debts[d])
 	if len(list) != len(e.debts[d]) {
 		e.setDebts(d, list)
 	}

@@ -60,8 +60,14 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	}
 	out = appendReached(out, old, v)
 	rewired := old.Topo != v.Topo && !v.Topo.SameNetwork(old.Topo)
-	if rewired || listens || !maps.Equal(old.Edges, v.Edges) {
+	fresh := !maps.Equal(old.Gateways, v.Gateways)
+	if rewired || listens || fresh || !maps.Equal(old.Edges, v.Edges) {
 		out = append(out, apps.Owner{Kind: apps.OwnerBase})
+	}
+	for _, x := range v.VIPs {
+		if (rewired || fresh) && len(x.Spec.Gateways) > 0 && old.VIP(x.ID) == x {
+			out = append(out, vipOwner(x.VIP)) // a gateway may have come, or cannot be reached any more
+		}
 	}
 	if old.Topo == v.Topo {
 		return out

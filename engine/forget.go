@@ -12,6 +12,10 @@ import (
 // cacheLag is how long Open vSwitch's cache may still follow rules that it has confirmed to be gone.
 const cacheLag = 100 * time.Millisecond
 
+// cacheLagMost is when it has caught up on a busy machine too: a packet that took a cached way has made a switch know what it was
+// told to forget.
+const cacheLagMost = 2 * time.Second
+
 // owed are the connections that switches are to forget once they have confirmed what an owner wants. A switch that goes away
 // meanwhile is not asked later, but for what is stored (see debts): what its clients still send to endpoints that have gone comes to
 // the controller.
@@ -61,14 +65,20 @@ func (e *Engine) settleDebts(d flows.DPID, owner apps.Owner, seq uint64) {
 	if len(due) == 0 {
 		return
 	}
-	time.AfterFunc(cacheLag, func() {
+	forget := func(list []apps.Forget) {
 		if sw, ok := e.ctl.Switch(d); ok {
-			for i := range due {
-				sw.Forget(ctFlush(due[i]))
+			for i := range list {
+				sw.Forget(ctFlush(list[i]))
 			}
 			sw.Flush()
-			e.post(func() { e.paid(d, due) })
 		}
+	}
+	time.AfterFunc(cacheLag, func() { forget(due) })
+	time.AfterFunc(cacheLagMost, func() {
+		e.post(func() {
+			forget(e.gone(e.view.Load(), d, due))
+			e.paid(d, due)
+		})
 	})
 }
 

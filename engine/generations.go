@@ -102,6 +102,25 @@ func (g *generations) forget(id vip.ID) {
 func deferredZone(d flows.DPID) string { return "deferred " + d.String() }
 func mirrorZone(d flows.DPID) string   { return "mirror " + d.String() }
 
+// gateways are the MACs of the switches that VIPs name to choose for them: made of a number that no two have.
+func (e *Engine) gateways(vips []*apps.VIP) map[flows.DPID]flows.MAC {
+	var out map[flows.DPID]flows.MAC
+	for _, x := range vips {
+		if !x.Deferred() {
+			continue
+		}
+		for _, d := range x.Gateways() {
+			if zone := e.model.zones[deferredZone(d)]; zone != 0 {
+				if out == nil {
+					out = map[flows.DPID]flows.MAC{}
+				}
+				out[d] = apps.GatewayMAC(zone)
+			}
+		}
+	}
+	return out
+}
+
 // numberEdges gives each switch that has backends of VIPs which choose by generations its number, stored before its first use.
 func (e *Engine) numberEdges(vips []*apps.VIP) {
 	var fresh []flows.DPID

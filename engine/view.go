@@ -53,7 +53,7 @@ func (e *Engine) newView() *apps.View {
 		switches[d] = i
 	}
 	v := apps.NewView(snap, switches, vips)
-	v.Routers, v.Edges = e.cfg.Routers, e.model.edges
+	v.Routers, v.Edges, v.Gateways = e.cfg.Routers, e.model.edges, e.gateways(vips)
 	e.health.Follow(v)
 	return v
 }

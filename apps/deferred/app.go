@@ -3,15 +3,23 @@ package deferred
 import (
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
 )
 
+// Config is how an App works; the zero Config works.
+type Config struct {
+	Now func() time.Time // nil: time.Now
+}
+
 // App is mode deferred. Its methods may be called from many goroutines at a time; none blocks.
 type App struct {
+	now     func() time.Time
 	answers sync.Pool // of *[]byte
+	forgets apps.Allowance
 }
 
 var (
@@ -22,8 +30,11 @@ var (
 )
 
 // New makes the app.
-func New() *App {
-	a := &App{}
+func New(cfg Config) *App {
+	a := &App{now: cfg.Now}
+	if a.now == nil {
+		a.now = time.Now
+	}
 	a.answers.New = func() any { return new([]byte) }
 	return a
 }
@@ -44,7 +55,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 		}
 		edges := x.EdgesOf()
 		build = func(b *builder) {
-			b.gateway(x)
+			b.enter(x, edges[b.at.DPID])
 			if edges[b.at.DPID] {
 				b.edge(x)
 			}

@@ -26,6 +26,8 @@ const (
 	prioAskedBefore = 108
 	prioUnknown     = 106
 
+	prioNoRoom = 10 // table 74
+
 	prioTrusted = 60 // table 76: in doubt, and nobody else knows it
 	prioNobody  = 40
 	prioFound   = 10
@@ -48,6 +50,7 @@ func (b *builder) base() {
 		}
 	}
 	b.rule(apps.TableAnswer, 0, 0, nil, flows.Go(apps.TableVIP))
+	b.gateways()
 	b.rule(apps.TableMirror, 0, 0, nil, flows.Go(apps.TableVIP))
 	b.rule(apps.TableMirrored, 0, 0, nil)
 
@@ -74,7 +77,8 @@ func (b *builder) base() {
 	b.rule(t, prioUnknown, 0, state(nil, apps.CTNew, apps.CTInvalid), append([]flows.Action{flows.SetNum(apps.RegAsked, apps.AskedNone)}, ask...)...)
 
 	b.rule(apps.TableDoubt, 0, 0, nil, deliver)
-	b.rule(apps.TableDeliver, 0, 0, nil)
+	b.rule(apps.TableDeliver, prioNoRoom, 0, flows.Match{}.Num(flows.CTMark, 0))
+	b.rule(apps.TableDeliver, 0, 0, nil, flows.ToMeter{ID: apps.MeterReject}, flows.Controller())
 	b.rule(apps.TableAccept, 0, 0, nil)
 	b.rule(apps.TableAge, 0, 0, nil, deliver)
 	b.rule(apps.TableSelf, 0, 0, nil, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(), flows.Go(apps.TableOutput))

@@ -138,7 +138,7 @@ func TestDesiredWhereUnable(t *testing.T) {
 		if s := vipState(v, 1); len(s.Rules)+len(s.Groups)+len(s.Meters) > 0 {
 			t.Errorf("%+v: %s", i, s)
 		}
-		if worse, reason := New().Limits(v, v.VIPs[0]); !worse || !strings.Contains(reason, "OpenFlow 1.5") {
+		if worse, reason := New(Config{}).Limits(v, v.VIPs[0]); !worse || !strings.Contains(reason, "OpenFlow 1.5") {
 			t.Errorf("%+v: %v %q", i, worse, reason)
 		}
 	}
@@ -152,7 +152,7 @@ func TestOneMACTwice(t *testing.T) {
 	if got := v.Takers(v.VIPs[0]); len(got) != 1 || got[0].Backend != 1 {
 		t.Errorf("takers %+v", got)
 	}
-	if worse, reason := New().Limits(v, v.VIPs[0]); !worse || !strings.Contains(reason, "b2") {
+	if worse, reason := New(Config{}).Limits(v, v.VIPs[0]); !worse || !strings.Contains(reason, "b2") {
 		t.Errorf("%v %q", worse, reason)
 	}
 }
@@ -166,7 +166,7 @@ func TestEdges(t *testing.T) {
 		2: "group_id=50331649,type=all,bucket=bucket_id:1,actions=set_field:02:09:00:00:00:01->eth_dst,resubmit(,60)," +
 			"bucket=bucket_id:2,actions=set_field:02:09:00:00:00:02->eth_dst,resubmit(,60)",
 	} {
-		s := New().Desired(v, apps.Owner{Kind: apps.OwnerAddress, Addr: vipAddress})[at]
+		s := New(Config{}).Desired(v, apps.Owner{Kind: apps.OwnerAddress, Addr: vipAddress})[at]
 		if len(s.Groups) != 1 || s.Groups[0].String() != want {
 			t.Errorf("at %s: %s", at, s)
 		}
@@ -190,7 +190,7 @@ func TestStale(t *testing.T) {
 		{"moved", is(backend(1, 1, vip.StateUp)), is(backend(1, 2, vip.StateUp)), 1, 1},
 		{"come", is(), is(backend(1, 1, vip.StateUp)), 1, 0},
 	} {
-		got := New().Stale(tt.old, tt.now, apps.Owner{Kind: apps.OwnerVIP, VIP: 1}, tt.now.Switches[tt.at])
+		got := New(Config{}).Stale(tt.old, tt.now, apps.Owner{Kind: apps.OwnerVIP, VIP: 1}, tt.now.Switches[tt.at])
 		if len(got) != tt.want || tt.want > 0 && (got[0].Zone != 60001 || got[0].VIP.String() != "10.0.0.100:80" || got[0].Backend.Port() != 8080) {
 			t.Errorf("%s: %+v", tt.name, got)
 		}

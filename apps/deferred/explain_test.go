@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	by := map[uint32]bool{}
 	for port := range uint16(50) {
 		tuple.Src = netip.AddrPortFrom(netip.MustParseAddr("10.1.0.9"), 1000+port)
-		if b, reason := New().Explain(v, x, 1, tuple); b != nil || !strings.Contains(reason, "hash is not known") {
+		if b, reason := New(Config{}).Explain(v, x, 1, tuple); b != nil || !strings.Contains(reason, "hash is not known") {
 			t.Fatalf("%v, %q", b, reason)
 		}
 		for _, build := range ovshash.Builds() {
@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 			w := *v
 			w.Switches = map[flows.DPID]apps.SwitchInfo{1: i}
 			want, _ := build.Pick([]uint32{256, 512, 768}, build.Basis(tuple.Flow(), ovshash.FiveTuple))
-			got, reason := New().Explain(&w, x, 1, tuple)
+			got, reason := New(Config{}).Explain(&w, x, 1, tuple)
 			if got == nil || got.ID != want/256 || reason != "" {
 				t.Errorf("%s: port %d: %v, %q, want %d", build, 1000+port, got, reason, want/256)
 			} else {
@@ -40,7 +40,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("only %v are chosen", by)
 	}
 	none := viewOf(vip.StepSteady, [][]uint32{{}, {1}}, backend(1, 1, vip.StateDraining))
-	if b, reason := New().Explain(none, none.VIPs[0], 1, tuple); b != nil || !strings.Contains(reason, "refused") {
+	if b, reason := New(Config{}).Explain(none, none.VIPs[0], 1, tuple); b != nil || !strings.Contains(reason, "refused") {
 		t.Errorf("no backend: %v, %q", b, reason)
 	}
 }
@@ -59,7 +59,7 @@ func TestHashesDiffer(t *testing.T) {
 	}{{0, 0, false}, {ovshash.Murmur, 0, false}, {ovshash.CRC32C, ovshash.CRC32C, false}, {ovshash.Murmur, ovshash.CRC32C, true}} {
 		set(1, tt.a)
 		set(2, tt.b)
-		degraded, reason := New().Limits(v, v.VIPs[0])
+		degraded, reason := New(Config{}).Limits(v, v.VIPs[0])
 		if degraded != tt.tells || tt.tells != strings.Contains(reason, "0000000000000001 (murmur), 0000000000000002 (crc32c)") {
 			t.Errorf("%q and %q: %t, %q", tt.a, tt.b, degraded, reason)
 		}

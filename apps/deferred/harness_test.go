@@ -55,5 +55,5 @@ func sorted(t *testing.T, text string) string {
 }
 
 func vipState(v *apps.View, at flows.DPID) flows.State {
-	return New().Desired(v, apps.Owner{Kind: apps.OwnerVIP, VIP: 1})[at]
+	return New(Config{}).Desired(v, apps.Owner{Kind: apps.OwnerVIP, VIP: 1})[at]
 }

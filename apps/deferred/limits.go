@@ -18,7 +18,12 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	if !x.Deferred() {
 		return false, ""
 	}
-	var unable, hidden []string
+	var unable, hidden, away []string
+	for _, d := range x.Gateways() {
+		if _, connected := v.Switches[d]; !connected {
+			away = append(away, d.String())
+		}
+	}
 	for _, d := range slices.Sorted(maps.Keys(v.Switches)) {
 		if !v.Switches[d].Deferrable() {
 			unable = append(unable, d.String())
@@ -38,6 +43,8 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + some("switch", unable)
 	case len(unlike) > 0:
 		return true, "old connections are not found again after a change, since switches choose by different hashes: " + some("switch", unlike)
+	case len(away) > 0:
+		return true, "not connected: " + some("gateway", away)
 	case len(hidden) > 0:
 		return true, "mode deferred tells backends apart by their MACs; not served, for an older one has the same: " + some("backend", hidden)
 	}

@@ -35,21 +35,30 @@ const (
 // replicas is how far apart the bucket ids of backends are: each can have so many buckets.
 const replicas = 256
 
-// gateway is where packets to a VIP enter: to the current generation's group, which is on every switch. While that has no backend
-// new connections are refused, by a rule: a group without buckets would let clients hang. What may be of an old one goes where
-// the last generation that had some sends it.
-func (b *builder) gateway(x *apps.VIP) {
+// enter is where packets to a VIP enter: to the current generation's group, or to a gateway that has it. While no backend takes
+// new connections those are refused, by a rule: a group without buckets would let clients hang. What may be of an old one goes
+// where the last generation that had some sends it.
+func (b *builder) enter(x *apps.VIP, edge bool) {
 	refuse := apps.Refusal(x.ID, true)
-	enter, first := refuse, refuse
 	b.state.Meters = append(b.state.Meters, apps.RefusalMeter(x.ID))
-	if i, g := b.choice(x); i >= 0 {
-		b.state.Groups = append(b.state.Groups, g)
+	enter, first := refuse, refuse
+	i, g := b.choice(x)
+	if i >= 0 {
 		enter = []flows.Action{flows.ToGroup{ID: g.ID}}
 		if i == x.Generations.Current() {
 			first = enter
 		}
 	}
-	if flows.EqualActions(first, refuse) {
+	over := b.spread(x)
+	if len(over.Buckets) > 0 {
+		b.state.Groups = append(b.state.Groups, over)
+		enter = []flows.Action{flows.ToGroup{ID: over.ID}}
+		first = enter
+	}
+	if i >= 0 && (edge || len(over.Buckets) == 0) {
+		b.state.Groups = append(b.state.Groups, g)
+	}
+	if i < 0 || i != x.Generations.Current() {
 		b.state.Rules = append(b.state.Rules, apps.RefusalRules(x, apps.Cookie(apps.KindDesired, apps.ClassDeferred, x.ID))...)
 	}
 	for _, p := range x.Ports.Masks() {
@@ -73,7 +82,8 @@ func (b *builder) choice(x *apps.VIP) (int, flows.Group) {
 	return -1, flows.Group{}
 }
 
-// group chooses among the members of a generation that are served; in mode othello by the generation's table of codes. A group of several backends with one MAC serves the oldest.
+// group chooses among the members of a generation that are served; in mode othello by the generation's table of codes. A
+// group of several backends with one MAC serves the oldest.
 func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
 	f := apps.FamilyOf(x.Address)
 	out := flows.Group{ID: apps.GroupOfGeneration(x.ID, g.ID), Type: flows.GroupSelect, Method: "hash",
@@ -158,7 +168,7 @@ func (b *builder) walk(x *apps.VIP) {
 	}
 	choose := []flows.Action{flows.SetNum(apps.RegPurpose, apps.PurposeOwn), flows.ToGroup{ID: own.ID}}
 	if enters != current {
-		choose = []flows.Action{flows.ToMeter{ID: apps.MeterVIPReject + uint32(x.ID)}, flows.Controller()}
+		choose = apps.Refusal(x.ID, true)
 	}
 	b.rule(apps.TableAsk, prioEnd, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)).MAC(flows.EthDst, flows.MAC{}), choose...)
 	b.rule(apps.TableAccept, prioElse, x.ID, b.accepts(x), choose...)

@@ -3,6 +3,8 @@ package vip
 import (
 	"fmt"
 	"time"
+
+	"github.com/evenflow/evenflow/flows"
 )
 
 // deferred checks them for modes deferred and othello.
@@ -13,8 +15,10 @@ func (e *FieldErrors) deferred(s Spec, ports Ports) {
 	if s.IdleTimeout != 0 {
 		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode %s, whose connections conntrack keeps; leave it out, or take mode nat", s.Mode)
 	}
-	if len(s.Gateways) > 0 {
-		e.add("gateways", s.Gateways, "is not built yet; leave it out: the client's edge switch chooses")
+	if s.Mode == ModeDeferred {
+		e.gateways(s.Gateways)
+	} else if len(s.Gateways) > 0 {
+		e.add("gateways", s.Gateways, "is not built yet in mode %s; leave it out: the client's edge switch chooses", s.Mode)
 	}
 	if s.Affinity != nil {
 		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet in mode %s; leave it out, or take mode group", s.Mode)
@@ -32,6 +36,26 @@ func (e *FieldErrors) deferred(s Spec, ports Ports) {
 	}
 	if s.Mode == ModeDeferred { // mode othello has no buckets
 		e.weight(s)
+	}
+}
+
+// maxGateways bounds how many gateways a VIP has: each is a bucket of a group.
+const maxGateways = 64
+
+// gateways checks the names of switches.
+func (e *FieldErrors) gateways(list []string) {
+	if len(list) > maxGateways {
+		e.add("gateways", len(list), "at most %d", maxGateways)
+	}
+	seen := map[string]bool{}
+	for i, g := range list {
+		field := fmt.Sprintf("gateways[%d]", i)
+		if d, err := flows.ParseDPID(g); err != nil || d.String() != g {
+			e.add(field, g, "want the datapath id of a switch, 16 hexadecimal digits")
+		} else if seen[g] {
+			e.add(field, g, "is named twice")
+		}
+		seen[g] = true
 	}
 }
 

@@ -50,7 +50,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 			{Class: apps.ClassARP, App: arp.New()},
 			{Class: apps.ClassNAT, App: nat.New(nat.Config{})},
 			{Class: apps.ClassGroup, App: group.New(group.Config{})},
-			{Class: apps.ClassDeferred, App: deferred.New()},
+			{Class: apps.ClassDeferred, App: deferred.New(deferred.Config{})},
 			{Class: apps.ClassOthello, App: othello.New()},
 		},
 		Routers:    s.AppRouters(),
