@@ -103,8 +103,11 @@ func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 		mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
 		flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
 	if y.State == vip.StateDraining && x.Spec.Protocol == vip.TCP {
-		// A port used again whose last connection conntrack takes for alive: it is made to forget that.
+		// A port used again whose last connection conntrack takes for alive: it is made to forget that. A SYN sent again while the
+		// connection is being made is not invalid.
+		const invalid = ctTracked | ctInvalid
 		begins := familyOf(x.Address).ip().Num(flows.IPProto, apps.ProtoTCP).Num(flows.CTMark, uint64(y.Endpoint))
+		begins = begins.NumMasked(flows.CTState, invalid, invalid)
 		b.rule(apps.TableGroup, prioBegins, x.ID, begins.NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
 			flows.ToMeter{ID: apps.MeterVIPReject + uint32(x.ID)}, flows.Controller())
 	}

@@ -43,7 +43,7 @@ const commit1 = cookie + "table=42, send_flow_rem priority=100,ip,reg0=0x3e9 " +
 	"actions=ct(commit,table=41,zone=60001,nat(dst=10.9.0.1:8080),exec(set_field:0x3e9->ct_mark))\n"
 
 // begins1 is what is done with a client that begins anew on a port whose connection is at backend 1, which drains.
-const begins1 = cookie + "table=41, priority=140,ct_mark=0x3e9,tcp,tcp_flags=+syn-ack actions=meter:1001,CONTROLLER:65535\n"
+const begins1 = cookie + "table=41, priority=140,ct_state=+inv+trk,ct_mark=0x3e9,tcp,tcp_flags=+syn-ack actions=meter:1001,CONTROLLER:65535\n"
 
 func TestDesired(t *testing.T) {
 	const group = "group_id=16777217,type=select,selection_method=hash,fields(ip_src,ip_dst,nw_proto,tcp_src,tcp_dst,udp_src,udp_dst)"
