@@ -162,12 +162,14 @@ func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
 
 // joinPorts makes one of candidates behind the same port.
 func joinPorts(candidates []candidate) (out []candidate) {
+	at := make(map[topo.PortID]int, len(candidates))
 	for _, c := range candidates {
 		if c.away != "" {
 			continue
 		}
-		i := slices.IndexFunc(out, func(o candidate) bool { return o.port == c.port })
-		if i < 0 {
+		i, there := at[c.port]
+		if !there {
+			at[c.port] = len(out)
 			out = append(out, c)
 			continue
 		}
