@@ -298,10 +298,10 @@ func (p *Prober) Verdict(x *vip.VIP, b *vip.Backend) (down bool, reason string) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.known(t.what)
 	if y := p.probes[t]; y != nil {
-		s = y.state
+		return y.down, y.reason
 	}
+	s := p.known(t.what)
 	return s.down, s.reason
 }
 
