@@ -57,7 +57,7 @@ func (sw *Switch) transact(j job) error {
 		}
 	}
 	if j.all && d.held.size() < bigState && wanted(states) >= bigState {
-		sw.endTurn = sw.c.turns.take(sw.done)
+		sw.endTurn = sw.c.loads.take(sw.done)
 	}
 	refusals, err := sw.settle(states, j.all, nil)
 	sw.endTurn()

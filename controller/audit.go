@@ -9,7 +9,7 @@ const auditLines = 10
 // it. Owners who were refused something keep what they had.
 func (sw *Switch) audit() error {
 	d := &sw.desired
-	end := sw.c.turns.take(sw.done)
+	end := sw.c.audits.take(sw.done)
 	lost, err := sw.reread()
 	end()
 	if err != nil {

@@ -23,7 +23,8 @@ type Controller struct {
 	endings   endings
 
 	identities *identities
-	turns      turns
+	loads      turns
+	audits     turns
 
 	mu       sync.Mutex
 	switches map[flows.DPID]*Switch // claimed, from the features reply to the end
@@ -34,7 +35,7 @@ type Controller struct {
 func New(cfg Config, h Handler) *Controller {
 	cfg = cfg.withDefaults()
 	return &Controller{cfg: &cfg, h: h, listening: make(chan struct{}), gate: gate{max: cfg.MaxWaiting}, chatter: chatter{log: cfg.Log},
-		identities: newIdentities(), turns: newTurns(),
+		identities: newIdentities(), loads: newTurns(maxLoads, loadTime), audits: newTurns(maxAudits, auditTime),
 		switches: map[flows.DPID]*Switch{}}
 }
 

@@ -89,7 +89,7 @@ func (sw *Switch) identify() error {
 func (sw *Switch) survey() (conns []flows.InstalledRule, err error) {
 	b, configXID := sw.w.take()
 	sw.w.put(openflow.AppendSetConfig(b, sw.info.Version, configXID, 0, openflow.NoBuffer))
-	sw.endTurn = sw.c.turns.take(sw.done)
+	sw.endTurn = sw.c.loads.take(sw.done)
 	desc, ports, s := readDesc(sw), readPorts(sw), readState(sw, everything)
 	nicira := sw.probe("Nicira extensions", openflow.TypeExperimenter, openflow.AppendNiciraProbe)
 	bundles := sw.probeBundles()

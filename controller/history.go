@@ -30,11 +30,17 @@ func (h *history) add(msgs []byte) {
 	h.new = append(h.new, msgs...)
 }
 
-// age forgets what was sent before it was last called.
-func (h *history) age() {
+// begin makes what was sent so far old, forget forgets what is old.
+func (h *history) begin() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.new, h.old = nil, h.new
+}
+
+func (h *history) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.old = nil
 }
 
 // tail is the last whole messages that fit.

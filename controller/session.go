@@ -373,10 +373,12 @@ func (sw *Switch) keepAlive() {
 			return
 		case <-time.After(cfg.EchoInterval):
 		}
+		sw.w.sent.begin()
 		if err := sw.echo(cfg.EchoTimeout); errors.Is(err, ErrNoAnswer) {
 			sw.end(fmt.Errorf("%w: %w", ErrSilent, err))
 			return
 		}
+		sw.w.sent.forget() // whatever was wrong with it has been answered before
 		sw.w.rest()
 		for _, r := range sw.requests.overdue(time.Now().Add(-cfg.RequestTimeout)) {
 			sw.c.h.Refused(sw, askText(r), timeoutError("rule statistics", cfg.RequestTimeout))

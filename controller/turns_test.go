@@ -1,33 +1,42 @@
 package controller
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // Nobody has a turn too many, and who keeps one keeps nobody waiting for ever.
 func TestTurns(t *testing.T) {
-	ts := newTurns()
+	const n = 3
+	ts := newTurns(n, time.Hour)
 	var ends []func()
-	for range maxTurns {
+	for range n {
 		ends = append(ends, ts.take(nil))
 	}
 	gone := make(chan struct{})
 	close(gone)
 	ts.take(gone)()
-	if len(ts) != maxTurns {
-		t.Fatalf("%d turns", len(ts))
+	if len(ts.slots) != n {
+		t.Fatalf("%d turns", len(ts.slots))
 	}
 	ends[0]()
 	ends[0]()
-	if len(ts) != maxTurns-1 {
-		t.Fatalf("%d turns after one has ended", len(ts))
+	if len(ts.slots) != n-1 {
+		t.Fatalf("%d turns after one has ended", len(ts.slots))
 	}
-	ends = append(ends, ts.take(gone))
-	for range 2 { // these wait: for those who do not end, or for nothing
+	for _, end := range ends {
+		end()
+	}
+
+	ts.limit = time.Millisecond
+	ends = nil
+	for range 3 * n { // all but the first wait for those who do not end, or for nothing
 		ends = append(ends, ts.take(nil))
 	}
 	for _, end := range ends {
 		end()
 	}
-	if len(ts) != 0 {
-		t.Errorf("%d turns are left", len(ts))
+	if len(ts.slots) != 0 {
+		t.Errorf("%d turns are left", len(ts.slots))
 	}
 }

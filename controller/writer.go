@@ -73,10 +73,13 @@ func (w *writer) reserve(n int) uint32 {
 	return first
 }
 
-// append appends whole messages.
+// append appends whole messages, which are the writer's from then on.
 func (w *writer) append(msgs []byte) {
 	w.mu.Lock()
-	w.put(append(w.buf, msgs...))
+	if len(w.buf) > 0 {
+		msgs = append(w.buf, msgs...)
+	}
+	w.put(msgs)
 }
 
 // hold makes what is appended wait for release.
@@ -155,7 +158,6 @@ func (w *writer) rest() {
 	}
 	w.most = 0
 	w.mu.Unlock()
-	w.sent.age()
 }
 
 // counted returns what has been appended so far.

@@ -13,7 +13,7 @@ import (
 // repeat themselves; each session has a share of the room for them, so that it loses its own alone.
 type queue struct {
 	work      chan func()
-	sightings chan sighting
+	sightings chan *sighting // pointers: the room for them is always there
 	dropped   atomic.Uint64
 }
 
@@ -30,7 +30,7 @@ const (
 )
 
 func newQueue() *queue {
-	return &queue{work: make(chan func(), 1024), sightings: make(chan sighting, maxSightings)}
+	return &queue{work: make(chan func(), 1024), sightings: make(chan *sighting, maxSightings)}
 }
 
 // sighted queues what a session has seen, or counts it as dropped.
@@ -41,7 +41,7 @@ func (q *queue) sighted(from *session, s topo.Sighting) bool {
 	}
 	if from.waiting.Add(1) <= share {
 		select {
-		case q.sightings <- sighting{s, from}:
+		case q.sightings <- &sighting{s, from}:
 			return true
 		default:
 		}
@@ -52,7 +52,7 @@ func (q *queue) sighted(from *session, s topo.Sighting) bool {
 }
 
 // sight takes what was queued.
-func (e *Engine) sight(s sighting) {
+func (e *Engine) sight(s *sighting) {
 	s.from.waiting.Add(-1)
 	e.topo.Sighting(e.cfg.Now(), s.Sighting)
 }

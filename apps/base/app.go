@@ -67,6 +67,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 			b.route(v)
 			b.forward()
 			b.output()
+			b.state.Rules = slices.Clone(b.state.Rules) // kept for long: without the room that it was built with
 		})
 	case apps.OwnerHost:
 		if h, ok := v.Topo.Host(o.MAC); ok {
