@@ -63,7 +63,7 @@ func heapWith(t *testing.T, switches, vips int) int64 {
 	}
 	for v := 0; v < vips; {
 		changed := e.EventsChanged()
-		applied, all := e.status.appliedTo(e.view.Load().VIPs[v], e.connected(), 1)
+		applied, all := e.status.appliedTo(e.view.Load().VIPs[v], e.connected(), 1, nil)
 		if all && len(applied) == switches {
 			v++
 			continue

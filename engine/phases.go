@@ -49,10 +49,12 @@ func (e *Engine) watchPhases(ctx context.Context) error {
 func (e *Engine) tellPhases(p *phases) {
 	now, all := e.cfg.Now(), e.view.Load().VIPs
 	counts := e.courses.begin(now, e.ctl.Switches())
+	switches, room := e.connected(), []vip.Applied{}
 	there := make(map[string]phase, len(all))
 	drained := make(map[backendKey]bool)
 	for _, x := range all {
-		r := e.readVIP(x) // one at a time: with many VIPs and switches all reads together are large
+		r := e.readVIPOn(x, switches, room) // one at a time: with many VIPs and switches all reads together are large
+		room = r.Status.Applied
 		counts.note(x, r.Status.Backends)
 		next := p.vips[r.Name].next(now, r.Status.Phase)
 		there[r.Name] = next

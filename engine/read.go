@@ -64,7 +64,7 @@ func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.
 		case err != nil:
 			x, version = &apps.VIP{VIP: leaving}, math.MaxUint64 // never confirmed: it is waited for until it has left
 		}
-		applied, all := e.status.appliedTo(x, e.connected(), version)
+		applied, all := e.status.appliedTo(x, e.connected(), version, nil)
 		if under, _ := changing(e.view.Load(), x); all && !under && x.Version >= version {
 			return e.readVIP(x), nil
 		}
@@ -85,13 +85,13 @@ func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.
 func (e *Engine) connected() []flows.DPID { return slices.Sorted(maps.Keys(e.view.Load().Switches)) }
 
 // readVIP adds its status to a VIP.
-func (e *Engine) readVIP(x *apps.VIP) vip.Read {
+func (e *Engine) readVIP(x *apps.VIP) vip.Read { return e.readVIPOn(x, e.connected(), []vip.Applied{}) }
+
+// readVIPOn is readVIP for some switches, with what they have confirmed put into the room given.
+func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room []vip.Applied) vip.Read {
 	r := vip.Read{Spec: x.Spec, Version: x.Version, Origin: x.Origin}
-	applied, all := e.status.appliedTo(x, e.connected(), x.Version)
+	applied, all := e.status.appliedTo(x, switches, x.Version, room)
 	r.Status.Applied = applied
-	if applied == nil {
-		r.Status.Applied = []vip.Applied{}
-	}
 	r.Status.NewConnections = e.made(x)
 	states := make([]vip.State, len(x.Backends))
 	r.Status.Backends = make([]vip.BackendStatus, len(x.Backends))

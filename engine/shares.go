@@ -103,7 +103,7 @@ func (e *Engine) expected(v *apps.View, x *apps.VIP) []float64 {
 // watchShares looks at one VIP.
 func (e *Engine) watchShares(w *watch, now time.Time) {
 	if !w.begun {
-		if _, all := e.status.appliedTo(w.of, e.connected(), w.of.Version); !all {
+		if _, all := e.status.appliedTo(w.of, e.connected(), w.of.Version, nil); !all {
 			w.since = now // a switch still divides as before
 		}
 		if now.Sub(w.since) < shareDelay {

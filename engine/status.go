@@ -140,7 +140,8 @@ func (s *status) left(x *vip.VIP) bool {
 
 // appliedTo says what each connected switch has confirmed of a VIP, and whether all have confirmed at least version. A VIP
 // stands on two owners: itself and its address.
-func (s *status) appliedTo(x *apps.VIP, switches []flows.DPID, version uint64) (out []vip.Applied, all bool) {
+func (s *status) appliedTo(x *apps.VIP, switches []flows.DPID, version uint64, room []vip.Applied) (out []vip.Applied, all bool) {
+	out = room[:0]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all = true

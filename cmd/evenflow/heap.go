@@ -12,22 +12,23 @@ const (
 	heapInterval = time.Second
 	// heapCycle is the time between two collections that the heap is given room for.
 	heapCycle = 2 * time.Second
-	// heapRelease is how long no collection may end before what a burst has left behind is given back.
+	// heapRelease is how long little must have happened before what is free is given back to the system, and again then.
 	heapRelease = 10 * time.Second
 
 	leastPercent, mostPercent = 20, 100 // of GOGC
 	stepPercent               = 10      // smaller changes are not made
 )
 
-// keepHeapSmall follows the work with the garbage collector's percentage until ctx ends. Go lets the heap grow to twice what is in use,
-// whether anything happens or not; here it may only when there is so much to do that it would else be collected more often than
-// every two seconds. After a burst memory is given back to the system. Who sets GOGC has the percentage left alone.
+// keepHeapSmall follows the work with the garbage collector's percentage until ctx ends. Go lets the heap grow to twice what is
+// in use, whether anything happens or not; here it may only when there is so much to do that it would else be collected more
+// often than every two seconds. While little happens what is free goes back to the system. Who sets GOGC has the percentage
+// left alone.
 func keepHeapSmall(ctx context.Context) {
 	_, fixed := os.LookupEnv("GOGC")
 	tick := time.NewTicker(heapInterval)
 	defer tick.Stop()
 	h := readHeap()
-	percent, cycled := mostPercent, time.Now()
+	percent, quiet := mostPercent, time.Duration(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,15 +37,17 @@ func keepHeapSmall(ctx context.Context) {
 		}
 		old := h
 		h = readHeap()
-		if next := heapPercent(h.allocated-old.allocated, h.live); !fixed && (next-percent >= stepPercent || percent-next >= stepPercent) {
+		next := heapPercent(h.allocated-old.allocated, h.live)
+		if !fixed && (next-percent >= stepPercent || percent-next >= stepPercent) {
 			percent = next
 			debug.SetGCPercent(percent)
 		}
-		if h.cycles != old.cycles {
-			cycled = time.Now()
-		} else if time.Since(cycled) >= heapRelease {
+		if quiet += heapInterval; next > 2*leastPercent {
+			quiet = 0
+		}
+		if quiet >= heapRelease {
+			quiet = 0
 			debug.FreeOSMemory()
-			h, cycled = readHeap(), time.Now()
 		}
 	}
 }
@@ -62,11 +65,10 @@ func heapPercent(allocated, live uint64) int {
 type heap struct {
 	allocated uint64 // bytes ever
 	live      uint64 // bytes that the last collection has found in use
-	cycles    uint64 // collections
 }
 
 func readHeap() heap {
-	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
-	return heap{s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()}
+	return heap{s[0].Value.Uint64(), s[1].Value.Uint64()}
 }
