@@ -3,11 +3,15 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
@@ -222,4 +226,60 @@ func TestDeferredChangeWaits(t *testing.T) {
 			t.Errorf("a new connection is at %s", name)
 		}
 	}
+}
+
+// ICMP errors about connections find their way, translated within: from the client's side to the backend, whichever switch it is
+// at, and from a backend.
+func TestDeferredICMP(t *testing.T) {
+	p := newDeferredPool(t, nil)
+	for name, list := range p.open("tcp", 4) {
+		backend := p.backends[name[1]-'1']
+		errorsAt := p.tap(backend, func(g gopacket.Packet) bool { return g.Layer(layers.LayerTypeICMPv4) != nil })
+		local := list[0].LocalAddr().(*net.TCPAddr)
+		if err := p.client.Frames().Send(tooBig(t, p.client, address, 80, uint16(local.Port))); err != nil {
+			t.Fatal(err)
+		}
+		p.Eventually(patience, func() error {
+			for _, g := range errorsAt.packets() {
+				quoted := gopacket.NewPacket(g.Layer(layers.LayerTypeICMPv4).LayerPayload(), layers.LayerTypeIPv4, gopacket.Default)
+				ip, _ := quoted.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+				if ip != nil && ip.SrcIP.String() == backend.IP() && ip.DstIP.String() == p.client.IP() {
+					return nil
+				}
+			}
+			return fmt.Errorf("%s has not been told", name)
+		})
+	}
+	p.service(vip.Spec{Name: "deaf", Address: address, Protocol: vip.UDP, Port: "99", Mode: vip.ModeDeferred}, 9999, p.backends...)
+	if _, _, err := p.dial(p.client, "udp", "", address+":99").ask("anybody"); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a backend without a listener: %v", err)
+	}
+}
+
+// VIPs of all modes share backends and their ports. The same port of a client through two VIPs of this mode at a time are two
+// connections, also of a backend that calls them; through VIPs of different modes it would be one at the backend.
+func TestDeferredBesideOthers(t *testing.T) {
+	p := newDeferredPool(t, nil)
+	to := map[string]int{"10.0.0.100": 20000, "10.0.0.101": 20000, "10.0.0.102": 21000, "10.0.0.103": 22000} // and their clients' ports
+	for a, mode := range map[string]vip.Mode{"10.0.0.101": vip.ModeDeferred, "10.0.0.102": vip.ModeGroup, "10.0.0.103": vip.ModeNAT} {
+		p.service(vip.Spec{Name: string(mode) + "2", Address: a, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, p.backends...)
+	}
+	for _, from := range []*lab.Host{p.client, p.backends[0], p.backends[2]} {
+		for i := range 8 {
+			var all []*conn
+			for a, port := range to {
+				all = append(all, p.dial(from, "tcp", fmt.Sprint(":", port+i), a+":80"))
+			}
+			past := p.dial(from, "tcp", "", p.backends[1].IP()+":8080")
+			for range 2 {
+				for _, c := range all {
+					p.who(c)
+				}
+				if who := p.who(past); who != "b2" {
+					t.Errorf("past the VIPs to b2: %s answers", who)
+				}
+			}
+		}
+	}
+	p.noneDropped()
 }

@@ -42,10 +42,15 @@ var handOverServices = []struct {
 
 // newHandOver declares the VIPs on random sets of backends. set says more of them.
 func newHandOver(t *testing.T, seed uint64, set func(*vip.Spec)) *handOver {
-	w := line(t, 3, "OpenFlow15")
+	return newHandOverOn(t, 3, seed, set)
+}
+
+// newHandOverOn is newHandOver on one, two or three switches.
+func newHandOverOn(t *testing.T, switches int, seed uint64, set func(*vip.Spec)) *handOver {
+	w := line(t, switches, "OpenFlow15")
 	p := &handOver{network: w, client: w.host("c1", 11, 1, 1), random: rand.New(rand.NewPCG(seed, seed))}
 	for i := range 6 {
-		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 1+i/2, 2+i%2))
+		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 1+i*switches/6, 2+i))
 	}
 	serve(8080, p.backends...)
 	p.seen.listen(5353, p.backends...)
@@ -227,6 +232,22 @@ func tryHandOver(t *testing.T, p *handOver, changes int) {
 	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Generations < changes/2 {
 		t.Errorf("%+v, %v", r.Status.HandOver, err)
 	}
+}
+
+// On one switch a packet asks all generations there: the tables are deep, but a packet must not go round more often.
+func TestHandOverOneSwitch(t *testing.T) {
+	p := newHandOverOn(t, 1, 29, nil)
+	p.begin(40, 20, 20)
+	for range 17 {
+		p.change("")
+	}
+	if r, err := p.vip("udp"); err != nil || r.Status.HandOver.Generations < 16 {
+		t.Errorf("%+v, %v", r.Status.HandOver, err)
+	}
+	for range 40 { // new flows, which ask them all
+		p.who(p.dial(p.client, "udp", "", address+":81"))
+	}
+	p.whole()
 }
 
 // Without hand-over the same breaks connections; and so do changes that drop generations which are needed.
