@@ -17,8 +17,10 @@ func (e *Engine) noteBackends(old, v *apps.View) {
 		for i := range x.Backends {
 			b := &x.Backends[i]
 			changed := e.status.backendIs(x.ID, b.ID, b.State, now)
-			// At the start nothing has changed; and who watches phases tells of drains that have ended, most of them earlier.
-			if changed && old != nil && b.State != vip.StateDrained {
+			if b.State == vip.StateDrained { // who watches phases may have told of it, most of them end earlier
+				changed = e.status.drainEnds(x.ID, b.ID, b.DrainSince)
+			}
+			if changed && old != nil { // at the start nothing has changed
 				e.tell("backend", x.Spec.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}
@@ -33,8 +35,20 @@ func (s *status) backendIs(id vip.ID, backend uint32, state vip.State, now time.
 	if s.backends[k].state == state {
 		return false
 	}
-	s.backends[k] = since{state, now}
+	s.backends[k] = since{state, now, s.backends[k].drained}
 	return true
+}
+
+// drainEnds notes that the drain of a backend, which began at a time, has ended, and reports whether that is news.
+func (s *status) drainEnds(id vip.ID, backend uint32, began time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := backendKey{id, backend}
+	x := s.backends[k]
+	news := !x.drained.Equal(began)
+	x.drained = began
+	s.backends[k] = x
+	return news
 }
 
 // since is when a backend's present state began.

@@ -33,7 +33,7 @@ func newDrainRig(t *testing.T, st store.Store, now *atomic.Int64) *drainRig {
 	at := topo.PortID{DPID: 1, No: 1}
 	e, err := New(Config{Store: st, Log: log, Now: func() time.Time { return time.Unix(now.Load(), 0) },
 		Controller: controller.Config{Listen: []string{"unix:" + t.TempDir() + "/of"}},
-		Topo:       topo.Config{Ports: map[topo.PortID]topo.Fixed{at: {Kind: topo.Edge}}}})
+		Topo:       topo.Config{Ports: map[topo.PortID]topo.Fixed{at: {Kind: topo.Edge}}, Refresh: 1000 * time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,5 +137,46 @@ func TestDrainGoesOnAfterARestart(t *testing.T) {
 	}
 	if got := third.at(1080); got.State != vip.StateUp || got.Drain != nil {
 		t.Errorf("wanted again: %+v", got)
+	}
+}
+
+// Where connections are not counted a drain ends when no packet has been seen for long, and goes on if one comes after all. That
+// it had ended before its time is remembered at its end.
+func TestDrainEndsUnseen(t *testing.T) {
+	var now atomic.Int64
+	now.Store(1000)
+	r := newDrainRig(t, store.Memory(), &now)
+	s := spec("web", "10.0.0.100", "b1=10.0.0.1")
+	s.Mode, s.DrainTimeout, s.Backends[0].Admin = vip.ModeGroup, vip.Duration(time.Hour), vip.Draining
+	if _, err := r.CreateVIP(context.Background(), s, apps.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x, err := r.find("web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const quiet = "no packet of its connections for 5m0s"
+	for _, step := range []struct {
+		at     int64
+		packet bool
+		state  vip.State
+		reason string
+	}{
+		{1000, false, vip.StateDraining, "its connections live on"},
+		{1299, false, vip.StateDraining, "its connections live on"},
+		{1300, false, vip.StateDrained, quiet},
+		{1400, true, vip.StateDraining, "its connections live on"},
+		{1700, false, vip.StateDrained, quiet},
+		{4600, false, vip.StateDrained, quiet},
+		{9999, false, vip.StateDrained, quiet},
+	} {
+		if step.packet {
+			r.tally.mu.Lock()
+			r.tally.heard[x.Backends[0].Endpoint] = time.Unix(step.at, 0)
+			r.tally.mu.Unlock()
+		}
+		if got := r.at(step.at); got.State != step.state || got.Reason != step.reason {
+			t.Errorf("at %d: %s, %q; want %s, %q", step.at, got.State, got.Reason, step.state, step.reason)
+		}
 	}
 }

@@ -52,15 +52,17 @@ func (m *model) overlapping(x *vip.VIP) error {
 // error is [vip.FieldErrors].
 func (m *model) chained(x *vip.VIP) error {
 	var wrong vip.FieldErrors
+	own := make(map[netip.Addr]int, len(x.Backends))
+	for i := range x.Backends {
+		own[x.Backends[i].Address] = i
+	}
 	for _, y := range m.vips {
 		if y.ID == x.ID {
 			continue
 		}
-		for i := range x.Backends {
-			if x.Backends[i].Address == y.Address {
-				wrong = append(wrong, vip.FieldError{Field: fmt.Sprintf("backends[%d].address", i), Value: x.Backends[i].Address.String(),
-					Message: fmt.Sprintf("is the address of VIP %q; want a host's", y.Spec.Name)})
-			}
+		if i, ours := own[y.Address]; ours {
+			wrong = append(wrong, vip.FieldError{Field: fmt.Sprintf("backends[%d].address", i), Value: y.Address.String(),
+				Message: fmt.Sprintf("is the address of VIP %q; want a host's", y.Spec.Name)})
 		}
 		for i := range y.Backends {
 			if y.Backends[i].Address == x.Address {

@@ -64,7 +64,8 @@ func (e *Engine) tellPhases(p *phases) {
 		for i, b := range r.Status.Backends {
 			key := backendKey{x.ID, x.Backends[i].ID}
 			drained[key] = b.State == vip.StateDrained
-			if before, known := p.drained[key]; drained[key] && known && !before {
+			news := drained[key] && e.status.drainEnds(x.ID, key.backend, x.Backends[i].DrainSince)
+			if before, known := p.drained[key]; news && known && !before {
 				e.tell("backend", r.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}

@@ -27,8 +27,9 @@ type backendKey struct {
 
 // since is a backend's state and the time it began.
 type since struct {
-	state vip.State
-	at    time.Time
+	state   vip.State
+	at      time.Time
+	drained time.Time // when the drain began of which it is known that it has ended
 }
 
 // knownSwitch is what is remembered of a switch, connected or not.

@@ -145,6 +145,7 @@ func TestStale(t *testing.T) {
 		{"nothing", udp(one, two), udp(one, two), nil},
 		{"drained", udp(one, two), udp(one, backend(2, 1, vip.StateDraining)), nil},
 		{"disabled", udp(one, two), udp(one, backend(2, 1, vip.StateDisabled)), []string{"10.9.0.2:8080"}},
+		{"its drain is over", udp(one, backend(2, 1, vip.StateDraining)), udp(one, backend(2, 1, vip.StateDrained)), []string{"10.9.0.2:8080"}},
 		{"down", udp(one, two), udp(one, backend(2, 1, vip.StateDown)), []string{"10.9.0.2:8080"}},
 		{"removed", udp(one, two), udp(two), []string{"10.9.0.1:8080"}},
 		{"gone long since", udp(one, backend(2, 1, vip.StateDisabled)), udp(one), nil},
