@@ -79,6 +79,7 @@ export function SwitchPage({ dpid, tab }: { dpid: string; tab: string }) {
           ["Flow-mods", <span class="num">{count(s.flow_mods)}</span>],
           ["Dropped", <span class="num">{count(dropped)}</span>],
           ["Software", s.description || "–"],
+          ["Hash of groups", s.hash || "–"],
           ["Address", s.address || "–"],
         ]}
       />
