@@ -15,6 +15,8 @@ const (
 	maxTests  = 360 // kept for each watcher: an hour by default
 	staleRows = 5   // intervals without a reading after which a port is not compared any more
 	leastRows = 10 * time.Second
+	// lastWindows is how many windows a verdict that is no alarm must hold to be told.
+	lastWindows = 5
 )
 
 // watcher compares the loads of some ports: those of a VIP's backends, or a set's.
@@ -237,13 +239,16 @@ func (w *watcher) keep(now time.Time) {
 		EffectSize: apps.Number(r.Effect), Verdict: r.Verdict})
 }
 
-// follow takes over the detector's verdict. A change is told, but not that a window is being filled, unless that ends an alarm.
+// follow takes over the detector's verdict. A change is told: the beginning and the end of an alarm at once, one between balanced and
+// undecided when it has lasted, for samples near the border go to and fro. That a window is being filled is none.
 func (w *watcher) follow(now time.Time) (news []string) {
 	s := w.state()
 	if s.Verdict != w.verdict {
 		w.verdict, w.since = s.Verdict, now
 	}
-	if s.Verdict == w.told || s.Tests == 0 && w.told != anova.Imbalanced {
+	alarm := s.Verdict == anova.Imbalanced || w.told == anova.Imbalanced
+	lasting := s.Tests > 0 && now.Sub(w.since) >= lastWindows*w.damper.window
+	if s.Verdict == w.told || !alarm && !lasting {
 		return nil
 	}
 	w.told = s.Verdict
