@@ -50,7 +50,7 @@ func (s Settings) judge(loads [][]float64, capacities []float64) Result {
 	}
 	r.Effective = float64(r.Samples)
 	r.Deviations = Deviations(r.Means, capacities)
-	r.Top, r.Effect = farthest(r.Deviations)
+	r.Top, r.Effect = Farthest(r.Deviations)
 	if total < s.MinLoad || total == 0 {
 		r.idle = true
 		return r.answer(Undecided, "the load, %.3g, is below %.3g", total, s.MinLoad)

@@ -144,9 +144,9 @@ func of(fair []float64, i int) float64 {
 	return fair[i]
 }
 
-// farthest is the index of the deviation with the largest absolute value, and that value. Of equals it is the one that has too much:
+// Farthest is the index of the deviation with the largest absolute value, and that value. Of equals it is the one that has too much:
 // of two ports both are equally far.
-func farthest(deviations []float64) (index int, most float64) {
+func Farthest(deviations []float64) (index int, most float64) {
 	for i, d := range deviations {
 		if a := math.Abs(d); a > most*(1+1e-9) || d > 0 && deviations[index] < 0 && a > most*(1-1e-9) {
 			index, most = i, a

@@ -463,7 +463,7 @@ func TestShareVectors(t *testing.T) {
 			for _, g := range plain.Groups {
 				means = append(means, g.Mean)
 			}
-			_, most := farthest(Deviations(means, nil))
+			_, most := Farthest(Deviations(means, nil))
 			near(t, "deviation", most, e.Deviation)
 			if got := most > 0.2; got != e.Gate {
 				t.Errorf("more than 20%%: %v", got)

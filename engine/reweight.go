@@ -92,22 +92,67 @@ func (e *Engine) burdens(x *apps.VIP, w *watcher) []burden {
 	return out
 }
 
-// reaction is what the loop is to do after a test of a VIP's loads that wants weights to be moved then, nil if nothing. It is called with
-// the watchers locked.
+// crowd is how live connections are spread over backends. A server that is too slow may have no more load than others, or less, but its
+// connections stay.
+type crowd struct {
+	streak int     // tests in a row that have found them uneven
+	top    string  // the backend farthest from its share, in the last test
+	part   float64 // what it has of the connections, and
+	share  float64 // what it should have
+	p      float64
+}
+
+// test adds a test of the counts of one moment. As with loads they must differ beyond chance and by the gate.
+func (c *crowd) test(all []burden, s anova.Settings) {
+	counts, shares, means := make([]int64, len(all)), make([]float64, len(all)), make([]float64, len(all))
+	var live, capacity float64
+	for i, b := range all {
+		counts[i], shares[i], means[i] = b.live, b.capacity, float64(b.live)
+		live += float64(b.live)
+		capacity += b.capacity
+	}
+	t, err := anova.Spread(counts, shares)
+	if err != nil {
+		*c = crowd{}
+		return
+	}
+	top, effect := anova.Farthest(anova.Deviations(means, shares))
+	if !t.Rejects(s.Alpha) || effect <= s.GateOf(len(all)) {
+		*c = crowd{}
+		return
+	}
+	*c = crowd{c.streak + 1, all[top].name, means[top] / live, shares[top] / capacity, t.P}
+}
+
+// String says what has been found.
+func (c crowd) String() string {
+	return fmt.Sprintf("live connections are uneven: %s has %.0f %% of them and %.0f %% of the capacity, p %.2g", c.top, 100*c.part, 100*c.share, c.p)
+}
+
+// reaction is what the loop is to do after a test of a VIP that wants weights to be moved when loads or live connections are uneven, nil if
+// nothing. It is called with the watchers locked.
 func (e *Engine) reaction(x *apps.VIP, w *watcher) func() {
-	if x.Spec.OnImbalance != vip.Reweight || w.verdict != anova.Imbalanced || w.detector == nil {
+	if x.Spec.OnImbalance != vip.Reweight || w.detector == nil {
 		return nil
 	}
 	all := e.burdens(x, w)
+	w.crowd.test(all, w.settings.Test)
+	if w.verdict != anova.Imbalanced && w.crowd.streak < w.settings.Test.Streak {
+		return nil
+	}
 	next := reweigh(all)
 	if next == nil {
 		return nil
 	}
-	return func() { e.setWeights(x.VIP, all, next) }
+	why := ""
+	if w.verdict != anova.Imbalanced {
+		why = w.crowd.String() + "; "
+	}
+	return func() { e.setWeights(x.VIP, all, next, why) }
 }
 
-// setWeights stores weights and puts them into effect, unless the VIP has changed meanwhile.
-func (e *Engine) setWeights(x *vip.VIP, all []burden, next []int) {
+// setWeights stores weights and puts them into effect, unless the VIP has changed meanwhile. why is told before what has been done.
+func (e *Engine) setWeights(x *vip.VIP, all []burden, next []int, why string) {
 	if e.model.vips[x.ID] != x {
 		return
 	}
@@ -132,7 +177,7 @@ func (e *Engine) setWeights(x *vip.VIP, all []burden, next []int) {
 	}
 	e.model.weights[x.ID] = now
 	e.settled.stale = true
-	e.tell("imbalance", x.Spec.Name, "weights moved by live connections: "+cut(strings.Join(text, ", ")))
+	e.tell("imbalance", x.Spec.Name, why+"weights moved by live connections: "+cut(strings.Join(text, ", ")))
 }
 
 // load reads the weights that are in effect.

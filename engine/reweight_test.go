@@ -127,12 +127,12 @@ func TestWeightsInEffect(t *testing.T) {
 	}
 	x := e.model.byName["web"]
 	all := []burden{{name: "b1", id: 1, declared: 10, now: 10, live: 30}, {name: "b2", id: 2, declared: 10, now: 10, live: 5}}
-	e.setWeights(x, all, []int{8, 12})
+	e.setWeights(x, all, []int{8, 12}, "why: ")
 	e.events.write()
 	if got := in(e); got != "8 12" {
 		t.Errorf("in effect: %s", got)
 	}
-	if ev := e.Events(0, 100); !strings.Contains(ev[len(ev)-1].Message, "weights moved by live connections: b1 10 → 8 (30 live), b2 10 → 12 (5 live)") {
+	if ev := e.Events(0, 100); !strings.Contains(ev[len(ev)-1].Message, "why: weights moved by live connections: b1 10 → 8 (30 live), b2 10 → 12 (5 live)") {
 		t.Errorf("told: %+v", ev[len(ev)-1])
 	}
 	if r, _ := e.VIP("web"); *r.Backends[0].Weight != 10 || r.Version != 1 {
@@ -148,7 +148,7 @@ func TestWeightsInEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again.setWeights(x, all, []int{5, 20}) // of a VIP that is not the present one: x is e's
+	again.setWeights(x, all, []int{5, 20}, "") // of a VIP that is not the present one: x is e's
 	if got := in(again); got != "8 12" {
 		t.Errorf("moved by a decision on another version: %s", got)
 	}
@@ -174,6 +174,31 @@ func TestWeightsInEffect(t *testing.T) {
 		return tx.List(store.BucketWeights, func(key string, _ []byte) error { return fmt.Errorf("%s is left", key) })
 	}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestCrowd(t *testing.T) {
+	s := anova.Defaults()
+	var c crowd
+	for range 2 {
+		c.test(burdensOf(60, 20, 20, 20), s)
+	}
+	if c.streak != 2 || c.String() != "live connections are uneven: b0 has 50 % of them and 25 % of the capacity, p 1.1e-08" {
+		t.Errorf("%d in a row: %s", c.streak, c)
+	}
+	for name, all := range map[string][]burden{
+		"even": burdensOf(30, 31, 29, 30), "too few": burdensOf(9, 1, 1, 1),
+		"beyond chance, but little": burdensOf(11000, 10000, 10000, 10000), "much, but chance": burdensOf(9, 5, 5, 5),
+	} {
+		if c.test(all, s); c != (crowd{}) {
+			t.Errorf("%s: %s", name, c)
+		}
+		c.streak = 2
+	}
+	all := burdensOf(40, 20, 20)
+	all[0].capacity = 20
+	if c.test(all, s); c != (crowd{}) {
+		t.Errorf("as capacities are: %s", c)
 	}
 }
 

@@ -30,6 +30,7 @@ type watcher struct {
 	rest       int                  // samples without an alarm, for the next detector
 	rounds     *anova.Detector      // of the paper's scheduler; nil: there is none
 	rejected   bool                 // by the last round
+	crowd      crowd                // of a VIP that wants its weights moved
 	previous   []controller.Reading // of compared; nil: none yet
 	restarted  time.Time
 	reason     string // of that
@@ -208,7 +209,7 @@ func (w *watcher) restart(now time.Time, reason string) {
 		w.rest = w.detector.Resting()
 	}
 	w.restarted, w.reason, w.previous, w.detector, w.tested, w.why = now, reason, nil, nil, time.Time{}, ""
-	w.rounds, w.rejected = nil, false
+	w.rounds, w.rejected, w.crowd = nil, false, crowd{}
 	if len(w.compared) < 2 {
 		w.why = fmt.Sprintf("%d of %d ports can be compared: two are needed", len(w.compared), len(w.candidates))
 		return
