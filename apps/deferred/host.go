@@ -62,6 +62,9 @@ func (b *builder) host(h *topo.Host, all []apps.Served) {
 			addrs[a] = true
 			b.returns(h, a)
 		}
+		if alone(b.view, l) {
+			b.around(h, l)
+		}
 		src, _ := apps.PortFields(l.VIP.Proto())
 		for _, m := range l.Listens().Masks() {
 			p := port{a, l.VIP.Proto(), m}

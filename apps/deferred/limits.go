@@ -13,12 +13,13 @@ import (
 // named is how many switches or backends a reason names.
 const named = 3
 
-// Limits tells of switches that cannot have the mode and of backends that cannot be told apart.
+// Limits tells of switches that cannot have the mode, of gateways that are away, and of backends that cannot be told apart, or whose
+// connections end when conntrack forgets them.
 func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	if !x.Deferred() {
 		return false, ""
 	}
-	var unable, hidden, away []string
+	var unable, hidden, away, shared []string
 	for _, d := range x.Gateways() {
 		if _, connected := v.Switches[d]; !connected {
 			away = append(away, d.String())
@@ -32,6 +33,9 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	for i := range x.Backends {
 		if x.Hidden(&x.Backends[i]) {
 			hidden = append(hidden, x.Backends[i].Name)
+		}
+		if x.Spec.Protocol == vip.TCP && x.Backends[i].Host != nil && !alone(v, apps.Served{VIP: x, Backend: &x.Backends[i]}) {
+			shared = append(shared, x.Backends[i].Name)
 		}
 	}
 	var unlike []string
@@ -47,6 +51,8 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 		return true, "not connected: " + some("gateway", away)
 	case len(hidden) > 0:
 		return true, "mode deferred tells backends apart by their MACs; not served, for an older one has the same: " + some("backend", hidden)
+	case len(shared) > 0:
+		return false, "no way around conntrack for what serves other VIPs or ports too: " + some("backend", shared)
 	}
 	return false, ""
 }
