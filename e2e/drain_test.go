@@ -13,7 +13,7 @@ import (
 )
 
 // modes are those that there are: what is promised of backends holds in each.
-var modes = []vip.Mode{vip.ModeNAT, vip.ModeGroup, vip.ModeDeferred}
+var modes = []vip.Mode{vip.ModeNAT, vip.ModeGroup, vip.ModeDeferred, vip.ModeOthello}
 
 // drainPool is a client and three backends with a TCP and a UDP service of a mode, and connections to each.
 type drainPool struct {
