@@ -49,7 +49,7 @@ type Prober struct {
 	byWhat   map[what][]*probe
 	schedule schedule
 	restored map[what]string // reasons of what was down at the end of a former run, until the first view
-	expected time.Time       // when Tick is to be called next
+	expected time.Time       // when tick is to be called next
 	begun    int             // targets that there have been
 	counts   map[string]*counts
 	strays   strays
@@ -67,12 +67,12 @@ func New(cfg Config) *Prober {
 		byWhat: map[what][]*probe{}, counts: map[string]*counts{}}
 }
 
-// Packet is a probe to be sent out of a port.
-type Packet struct {
-	At    topo.PortID
-	Frame []byte
+// packet is a probe to be sent out of a port.
+type packet struct {
+	at    topo.PortID
+	frame []byte
 	probe *probe
-	sent  uint32
+	sent  uint32 // of the probe
 }
 
 // Run sends probes until ctx ends.
@@ -86,11 +86,9 @@ func (p *Prober) Run(ctx context.Context) error {
 		case <-p.woken:
 		case <-timer.C:
 		}
-		packets, next := p.Tick(p.cfg.Now())
+		packets, next := p.tick(p.cfg.Now())
 		for _, x := range packets {
-			if !p.cfg.Switches.Send(x.At, x.Frame) {
-				p.unsent(x)
-			}
+			p.handed(x, p.cfg.Switches.Send(x.at, x.frame))
 		}
 		wait := time.Hour
 		if !next.IsZero() {
@@ -100,9 +98,9 @@ func (p *Prober) Run(ctx context.Context) error {
 	}
 }
 
-// Tick does what has fallen due: it returns the probes to send, and when it wants to be called next; the zero time: when there is
+// tick does what has fallen due: it returns the probes to send, and when it wants to be called next; the zero time: when there is
 // a target.
-func (p *Prober) Tick(now time.Time) (out []Packet, next time.Time) {
+func (p *Prober) tick(now time.Time) (out []packet, next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forgive(now)
@@ -112,8 +110,8 @@ func (p *Prober) Tick(now time.Time) (out []Packet, next time.Time) {
 			p.overdue(now, x)
 			continue
 		}
-		if packet, ok := p.begin(now, x); ok {
-			out = append(out, packet)
+		if k, ok := p.begin(now, x); ok {
+			out = append(out, k)
 		}
 	}
 	p.expected = time.Time{}
@@ -150,27 +148,30 @@ func (p *Prober) forgive(now time.Time) {
 }
 
 // begin sends a probe, which is waited for from now on.
-func (p *Prober) begin(now time.Time, x *probe) (Packet, bool) {
+func (p *Prober) begin(now time.Time, x *probe) (packet, bool) {
 	x.sent++
 	x.secret = newSecret(p.cfg.Rand(), x.sent)
 	b, err := frame(x.what, x.place, x.secret)
 	if err != nil { // of addresses that no backend can have
 		p.strays.unsent++
 		p.resume(now, x)
-		return Packet{}, false
+		return packet{}, false
 	}
-	p.countsOf(x.Type).sent++
 	x.waiting, x.heard = true, p.cfg.Switches.Heard(x.at.DPID)
 	p.schedule.at(x, now.Add(x.timeout))
-	return Packet{x.at, b, x, x.sent}, true
+	return packet{x.at, b, x, x.sent}, true
 }
 
-// unsent takes back a probe that could not be sent.
-func (p *Prober) unsent(packet Packet) {
+// handed notes that a probe has been given to its switch, or takes it back.
+func (p *Prober) handed(k packet, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if ok {
+		p.countsOf(k.probe.Type).sent++
+		return
+	}
 	p.strays.unsent++
-	if x := packet.probe; x.waiting && x.sent == packet.sent {
+	if x := k.probe; x.waiting && x.sent == k.sent {
 		p.resume(p.cfg.Now(), x)
 	}
 }

@@ -125,15 +125,16 @@ func (r *rig) follow(v *apps.View) { r.view = v; r.p.Follow(v) }
 func (r *rig) run(d time.Duration) (sent []time.Time) {
 	r.t.Helper()
 	for end := r.now.Add(d); ; {
-		packets, next := r.p.Tick(r.now)
+		packets, next := r.p.tick(r.now)
 		for _, x := range packets {
 			sent = append(sent, r.now)
+			r.p.handed(x, true)
 			var f apps.Frame
-			if err := apps.ParseFrame(x.Frame, &f); err != nil {
+			if err := apps.ParseFrame(x.frame, &f); err != nil {
 				r.t.Fatal(err)
 			}
 			if b := r.answer(&f); b != nil {
-				r.hear(x.At, b)
+				r.hear(x.at, b)
 			}
 		}
 		if next.IsZero() || next.After(end) {
@@ -513,20 +514,20 @@ func TestStall(t *testing.T) {
 	r.follow(view(network(50), connected(1), declared(t, 1, "10.0.255.1", everySecond, 50)))
 	r.run(5 * time.Second)
 	for range 10 {
-		var waiting []Packet
+		var waiting []packet
 		for len(waiting) < 10 {
-			packets, next := r.p.Tick(r.now)
+			packets, next := r.p.tick(r.now)
 			waiting = append(waiting, packets...)
 			r.now = next
 		}
 		r.now = r.now.Add(5 * time.Second) // stopped; the answers are in the socket
-		packets, _ := r.p.Tick(r.now)
+		packets, _ := r.p.tick(r.now)
 		for _, x := range append(waiting, packets...) {
 			var f apps.Frame
-			if err := apps.ParseFrame(x.Frame, &f); err != nil {
+			if err := apps.ParseFrame(x.frame, &f); err != nil {
 				t.Fatal(err)
 			}
-			r.hear(x.At, answerTo(&f))
+			r.hear(x.at, answerTo(&f))
 		}
 	}
 	if down, s := r.verdicts(), r.p.Stats()[0]; down != "" || s.Failed["timeout"] > 50 {
