@@ -28,8 +28,8 @@ const (
 	maxLevel   = 5 // of the time set aside: 1, 2, 4, 8, 16 windows
 )
 
-// steady notes where a name is now, at the zero PortID if nowhere, and reports until when it is set aside; until is not after now: it is not. fresh is set
-// when that has just been decided.
+// steady notes where a name is now, at the zero PortID if nowhere, and reports until when it is set aside: not at all if that is not after
+// now. fresh is set when that has just been decided.
 func (d *damper) steady(now time.Time, name string, place topo.PortID) (until time.Time, fresh bool) {
 	if d.seen == nil {
 		d.seen = map[string]*bouncer{}

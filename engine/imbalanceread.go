@@ -69,7 +69,8 @@ func (w *watcher) read(detail bool) apps.Imbalance {
 	nan := apps.Number(math.NaN())
 	out := apps.Imbalance{Name: w.name, Kind: w.kind, Verdict: s.Verdict, Reason: s.Reason, Since: w.since, Streak: s.Streak,
 		Mode: w.settings.Test.Mode, F: nan, DF1: nan, DF2: nan, P: nan, EffectSize: nan, Autocorrelation: nan, Effective: nan,
-		Alpha: w.settings.Test.Alpha, Gate: w.settings.Test.GateOf(len(w.compared)), Matrix: [][]anova.Mark{}, Pairs: []apps.ImbalancePair{}, Ports: []apps.ImbalancePort{},
+		Alpha: w.settings.Test.Alpha, Gate: w.settings.Test.GateOf(len(w.compared)),
+		Matrix: [][]anova.Mark{}, Pairs: []apps.ImbalancePair{}, Ports: []apps.ImbalancePort{},
 		Window: apps.ImbalanceWindow{Size: w.settings.Test.Window, Step: w.settings.Test.Step, Interval: w.settings.Interval.Seconds(),
 			Restarted: w.restarted, Reason: w.reason}}
 	var samples [][]float64
@@ -86,7 +87,8 @@ func (w *watcher) read(detail bool) apps.Imbalance {
 		}
 	}
 	for i, c := range w.compared {
-		p := apps.ImbalancePort{Name: c.name, DPID: c.port.DPID, PortNo: c.port.No, Compared: true, Capacity: c.capacity, Mean: nan, Deviation: nan}
+		p := apps.ImbalancePort{Name: c.name, DPID: c.port.DPID, PortNo: c.port.No, Compared: true, Capacity: c.capacity,
+			Mean: nan, Deviation: nan}
 		if tested {
 			p.Mean, p.Deviation = apps.Number(last.Means[i]), apps.Number(last.Deviations[i])
 		}

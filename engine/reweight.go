@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/evenflow/evenflow/anova"
@@ -12,15 +11,6 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/store"
 )
-
-// weights are those in effect where they are not the declared ones, by VIP and backend.
-type weights map[vip.ID]map[uint32]weightNow
-
-// weightNow is a backend's weight in effect, good for as long as the declared one stays.
-type weightNow struct {
-	Declared int `json:"declared"`
-	Now      int `json:"now"`
-}
 
 const (
 	leastLive = 5   // live connections for each backend, on the average, below which weights are not moved
@@ -92,43 +82,6 @@ func (e *Engine) burdens(x *apps.VIP, w *watcher) []burden {
 	return out
 }
 
-// crowd is how live connections are spread over backends. A server that is too slow may have no more load than others, or less, but its
-// connections stay.
-type crowd struct {
-	streak int     // tests in a row that have found them uneven
-	top    string  // the backend farthest from its share, in the last test
-	part   float64 // what it has of the connections, and
-	share  float64 // what it should have
-	p      float64
-}
-
-// test adds a test of the counts of one moment. As with loads they must differ beyond chance and by the gate.
-func (c *crowd) test(all []burden, s anova.Settings) {
-	counts, shares, means := make([]int64, len(all)), make([]float64, len(all)), make([]float64, len(all))
-	var live, capacity float64
-	for i, b := range all {
-		counts[i], shares[i], means[i] = b.live, b.capacity, float64(b.live)
-		live += float64(b.live)
-		capacity += b.capacity
-	}
-	t, err := anova.Spread(counts, shares)
-	if err != nil {
-		*c = crowd{}
-		return
-	}
-	top, effect := anova.Farthest(anova.Deviations(means, shares))
-	if !t.Rejects(s.Alpha) || effect <= s.GateOf(len(all)) {
-		*c = crowd{}
-		return
-	}
-	*c = crowd{c.streak + 1, all[top].name, means[top] / live, shares[top] / capacity, t.P}
-}
-
-// String says what has been found.
-func (c crowd) String() string {
-	return fmt.Sprintf("live connections are uneven: %s has %.0f %% of them and %.0f %% of the capacity, p %.2g", c.top, 100*c.part, 100*c.share, c.p)
-}
-
 // reaction is what the loop is to do after a test of a VIP that wants weights to be moved when loads or live connections are uneven, nil if
 // nothing. It is called with the watchers locked.
 func (e *Engine) reaction(x *apps.VIP, w *watcher) func() {
@@ -178,40 +131,4 @@ func (e *Engine) setWeights(x *vip.VIP, all []burden, next []int, why string) {
 	e.model.weights[x.ID] = now
 	e.settled.stale = true
 	e.tell("imbalance", x.Spec.Name, why+"weights moved by live connections: "+cut(strings.Join(text, ", ")))
-}
-
-// load reads the weights that are in effect.
-func (w weights) load(tx store.Tx) error {
-	return tx.List(store.BucketWeights, func(key string, b []byte) error {
-		id, err := strconv.ParseUint(key, 10, 16)
-		if err != nil {
-			return err
-		}
-		var of map[uint32]weightNow
-		if err := json.Unmarshal(b, &of); err != nil {
-			return fmt.Errorf("stored weights of VIP %s: %w", key, err)
-		}
-		w[vip.ID(id)] = of
-		return nil
-	})
-}
-
-// drop forgets the weights of a VIP.
-func (w weights) drop(tx store.Tx, id vip.ID) error {
-	return tx.Delete(store.BucketWeights, store.IDKey(uint64(id)))
-}
-
-// apply puts the weights in effect in the place of declared ones, where those are what they were.
-func (w weights) apply(x *apps.VIP) {
-	if x.Spec.OnImbalance != vip.Reweight {
-		return
-	}
-	for i := range x.Backends {
-		b := &x.Backends[i]
-		if now, ok := w[x.ID][b.ID]; ok && now.Declared == b.Weight && b.Weight > 0 {
-			moved := *b.Backend
-			moved.Weight = now.Now
-			b.Backend = &moved
-		}
-	}
 }

@@ -37,13 +37,15 @@ func (e *FieldErrors) onImbalance(s Spec) {
 		e.add("on_imbalance", s.OnImbalance, "goes by live connections, which mode %s does not know: want alarm, or mode nat", s.Mode)
 		return
 	case !slices.Contains(weighted, s.Scheduler):
-		e.add("on_imbalance", s.OnImbalance, "scheduler %s goes by no weights; want one of %s, or alarm", s.Scheduler, strings.Join(weighted, ", "))
+		e.add("on_imbalance", s.OnImbalance, "scheduler %s goes by no weights; want one of %s, or alarm", s.Scheduler,
+			strings.Join(weighted, ", "))
 		return
 	}
 	for i, b := range s.Backends {
 		if b.Weight != nil && *b.Weight > 0 && *b.Weight < LeastReweighted {
 			e.add(fmt.Sprintf("backends[%d].weight", i), *b.Weight,
-				"is too little to be moved in steps between its half and its double; with on_imbalance reweight want %d or more, such as 10, or 0", LeastReweighted)
+				"is too little to be moved in steps between its half and its double; with on_imbalance reweight want %d or more, such as 10, or 0",
+				LeastReweighted)
 		}
 	}
 }

@@ -194,7 +194,8 @@ func (b *bench) pairs() {
 	for _, a := range all {
 		columns = append(columns, string(a))
 	}
-	heading("Pairs, %, normal, n=30: any false pair, without a test of F before; and with one port 1.3x, after F: found hot / any false pair among the rest",
+	heading("Pairs, %, normal, n=30: any false pair, without a test of F before; and with one port 1.3x, after F: found hot / "+
+		"any false pair among the rest",
 		append(columns, "welch-t + holm")...)
 	normal := traffics()[0]
 	found := func(pairs []anova.Pair, hot bool) (hits, wrong int) {
