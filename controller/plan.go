@@ -68,6 +68,9 @@ func (d *desired) plan(states []OwnerState, leftovers bool, spare map[key]bool) 
 			switch {
 			case w.object != o: // wanted twice: the other one counts
 			case w.held.none() || !w.same(w.held.object, d.version):
+				if len(s.ops) == cap(s.ops) {
+					s.ops = slices.Grow(s.ops, 16+len(s.ops)) // append grows long lists by little, and leaves much behind
+				}
 				s.ops = append(s.ops, op{key: k, before: w.held.object, after: o, from: w.held.owner, owner: w.owner})
 			case w.held.owner != w.owner:
 				s.adopted = append(s.adopted, adoption{k, w.owner})

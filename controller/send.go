@@ -52,10 +52,14 @@ func cut(ops []op, stages []int) (parts [][]op) {
 	return append(parts, ops)
 }
 
+// messageBytes is what room is made for, for each message of a step.
+const messageBytes = 200
+
 // encode appends as many operations as go in one step. Those that cannot be sent have failed.
 func (sw *Switch) encode(msgs []byte, first uint32, ops []op, enclose func(b []byte, xid uint32, msg []byte) ([]byte, error)) (
 	all []byte, n int, failed []failure) {
 	var inner []byte
+	msgs = slices.Grow(msgs, messageBytes*min(len(ops), sw.c.cfg.BundleMax))
 	for n < min(len(ops), sw.c.cfg.BundleMax) && (n == 0 || len(msgs) < sw.c.cfg.BundleBytes) {
 		xid := first + uint32(n)
 		var err error

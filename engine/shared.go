@@ -24,6 +24,7 @@ type sharedOwner struct {
 type wants struct {
 	blocks [][]sharedBlock // by app
 	states []sharedState
+	most   int // of each
 }
 
 type sharedBlock struct {
@@ -43,13 +44,13 @@ const maxShared = 4
 func (s shared) of(o apps.Owner, n int) *sharedOwner {
 	x := s[o]
 	if x == nil {
-		x = &sharedOwner{owner: o, wants: newWants(n), each: map[flows.DPID]*wants{}}
+		x = &sharedOwner{owner: o, wants: newWants(n, maxShared), each: map[flows.DPID]*wants{}}
 		s[o] = x
 	}
 	return x
 }
 
-func newWants(n int) wants { return wants{blocks: make([][]sharedBlock, n)} }
+func newWants(n, most int) wants { return wants{blocks: make([][]sharedBlock, n), most: most} }
 
 // at is what the owner wants of a switch.
 func (x *sharedOwner) at(d flows.DPID) *wants {
@@ -57,7 +58,7 @@ func (x *sharedOwner) at(d flows.DPID) *wants {
 		return &x.wants
 	}
 	if x.each[d] == nil {
-		w := newWants(len(x.blocks))
+		w := newWants(len(x.blocks), 1)
 		x.each[d] = &w
 	}
 	return x.each[d]
@@ -74,7 +75,7 @@ func (x *wants) block(app int, plain flows.State) *controller.Block {
 			return have.block
 		}
 	}
-	if len(list) == maxShared {
+	if len(list) == x.most {
 		list = slices.Delete(list, 0, 1)
 	}
 	b := controller.NewBlock(plain)
@@ -89,7 +90,7 @@ func (x *wants) state(blocks []*controller.Block) *controller.State {
 			return have.state
 		}
 	}
-	if len(x.states) == maxShared {
+	if len(x.states) == x.most {
 		x.states = slices.Delete(x.states, 0, 1)
 	}
 	s := controller.NewState(blocks...)
