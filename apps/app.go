@@ -53,11 +53,18 @@ type SwitchInfo struct {
 	// Zones of modes that translate beside the backend, the switch's alone; 0: none could be given, or no VIP needs it.
 	Deferred uint16 // for all of its backends
 	Mirror   uint16 // for backends that are given their own connections
+	Foretold bool   // it has shown that it hashes as mode othello needs
+	NoCodes  string // why it does not, as it has shown
 }
 
 // Deferrable reports whether the switch can have modes deferred and othello: conntrack, zones of its own, and an OpenFlow 1.5
 // session.
 func (i SwitchInfo) Deferrable() bool { return i.Nicira && i.OF15 && i.Deferred != 0 && i.Mirror != 0 }
+
+// Able reports whether the switch can have a VIP of mode deferred or othello.
+func (i SwitchInfo) Able(x *VIP) bool {
+	return i.Deferrable() && (x.Spec.Mode != vip.ModeOthello || i.NoCodes == "")
+}
 
 // View is everything that apps see, immutable: the topology, the switches that are connected, the VIPs and the routers.
 type View struct {

@@ -23,6 +23,11 @@ func (t Tuple) Flow() *ovshash.Flow {
 	return f
 }
 
+// TupleOf is the reverse of Flow.
+func TupleOf(f *ovshash.Flow) Tuple {
+	return Tuple{Proto: f.Proto, Src: netip.AddrPortFrom(f.Src, f.SrcPort), Dst: netip.AddrPortFrom(f.Dst, f.DstPort)}
+}
+
 // Explainer is an app that can say where connections of its mode go.
 type Explainer interface {
 	// Explain says which backend of a VIP a switch gives a new connection; nil, and why, if it gives it none or nobody can know.

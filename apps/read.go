@@ -30,6 +30,7 @@ type SwitchStatus struct {
 	OpenFlow      string        `json:"openflow"`
 	Address       string        `json:"address"`
 	Description   string        `json:"description"`
+	Codes         string        `json:"codes" enum:"foretold,other," doc:"Whether it hashes connections as mode othello needs; empty: not known yet, or OpenFlow 1.3"`
 	Hash          string        `json:"hash" enum:"murmur,crc32c,unknown," doc:"By which hash it chooses among the buckets of groups; empty: not known yet, or OpenFlow 1.3"`
 	Since         time.Time     `json:"since"` // of the present connection, or of its loss
 	Error         string        `json:"error"` // the last refusal or reason of disconnection

@@ -44,6 +44,15 @@ func TestOthelloForetold(t *testing.T) {
 				w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeOthello}, 8080, b1, b2, b3)
 			}
 			port := 20000
+			w.Eventually(patience, func() error {
+				all, err := w.api.switches()
+				for _, s := range all {
+					if s.Codes != "foretold" {
+						return fmt.Errorf("switch %s: codes %q, %q", s.DPID, s.Codes, s.Warnings)
+					}
+				}
+				return err
+			})
 			some := func(when string) {
 				t.Helper()
 				by := map[string]int{}

@@ -120,6 +120,7 @@ func (e *Engine) Applied(d flows.DPID, o controller.Owner, version uint64, err e
 	}
 	if ready {
 		e.askHash(d)
+		e.askCodes(d)
 		e.tell("switch", d.String(), "ready: holds its desired state")
 	}
 	if failed {

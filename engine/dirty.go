@@ -59,6 +59,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		}
 	}
 	out = appendReached(out, old, v)
+	out = appendForetold(out, old, v)
 	rewired := old.Topo != v.Topo && !v.Topo.SameNetwork(old.Topo)
 	fresh := !maps.Equal(old.Gateways, v.Gateways)
 	if rewired || listens || fresh || !maps.Equal(old.Edges, v.Edges) {
@@ -125,6 +126,20 @@ func differing(prev, x *vip.VIP) []*vip.VIP {
 		}
 	}
 	return []*vip.VIP{&gone, &now}
+}
+
+// appendForetold adds unchanged VIPs of mode othello when it has shown that a switch can have the mode, or cannot.
+func appendForetold(out []apps.Owner, old, v *apps.View) []apps.Owner {
+	same := func(a, b apps.SwitchInfo) bool { return a.NoCodes == b.NoCodes }
+	if maps.EqualFunc(old.Switches, v.Switches, same) {
+		return out
+	}
+	for _, x := range v.VIPs {
+		if x.Spec.Mode == vip.ModeOthello && old.VIP(x.ID) == x {
+			out = append(out, vipOwner(x.VIP))
+		}
+	}
+	return out
 }
 
 // appendBackends adds the hosts of VIPs' backends that are not in noted yet.

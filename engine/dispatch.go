@@ -30,6 +30,10 @@ type session struct {
 	tallied bool // its counters have been read; the poll's own
 	hash    hashTest
 	build   ovshash.Build // of its hash; the loop's own
+	codes   codeTest
+
+	foretold bool   // it hashes as mode othello needs; the loop's own
+	noCodes  string // why it does not; the loop's own
 }
 
 // Packet-ins that no app took, by reason.
@@ -45,7 +49,7 @@ func (e *Engine) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
 	if s == nil {
 		return
 	}
-	if e.hashAnswer(s, in) {
+	if e.hashAnswer(s, in) || e.codeAnswer(s, in) {
 		return
 	}
 	if err := apps.ParseFrame(in.Data, &s.frame); err != nil {

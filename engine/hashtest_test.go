@@ -24,6 +24,7 @@ func choosing(fake *controllertest.Switch, choose func(i int, f *ovshash.Flow) u
 		}
 		i, ok := apps.HashSampleOf(p.Data)
 		if !ok {
+			v.Send = hashed(p.Data, func(_ int, hash uint32) uint32 { return hash })
 			return v
 		}
 		_, f := apps.HashSample(i)

@@ -55,6 +55,7 @@ func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch, drops bo
 	d := sw.Info().DPID
 	if s := e.session(sw); s != nil {
 		e.lateHash(s)
+		e.lateCodes(s)
 	}
 	stats, err := sw.PortStats(ctx)
 	if now := e.cfg.Now(); err == nil && e.session(sw) != nil {

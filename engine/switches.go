@@ -51,6 +51,10 @@ func (e *Engine) Switch(d flows.DPID) (apps.SwitchStatus, error) {
 	}
 	if sw, ok := e.ctl.Switch(d); ok {
 		fillSwitch(&s, sw)
+		i := e.view.Load().Switches[d]
+		if s.Codes = codesOf(i); i.NoCodes != "" {
+			s.Warnings = append(s.Warnings, "cannot have mode othello: "+i.NoCodes)
+		}
 	}
 	s.Problems = append(s.Problems, e.usurped(d)...)
 	return s, nil

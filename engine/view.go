@@ -48,7 +48,7 @@ func (e *Engine) newView() *apps.View {
 	switches := make(map[flows.DPID]apps.SwitchInfo, len(e.switches))
 	for d, s := range e.switches {
 		i := switchInfo(s.sw)
-		i.Zone, i.Hash = e.model.zones[edgeZone(d)], s.build
+		i.Zone, i.Hash, i.Foretold, i.NoCodes = e.model.zones[edgeZone(d)], s.build, s.foretold, s.noCodes
 		i.Deferred, i.Mirror = e.model.zones[deferredZone(d)], e.model.zones[mirrorZone(d)]
 		switches[d] = i
 	}

@@ -45,6 +45,7 @@ func (a *App) Name() string { return string(vip.ModeDeferred) }
 // Desired is, on each switch that is able, what an owner wants of this mode.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	var build func(*builder)
+	able := apps.SwitchInfo.Deferrable
 	switch o.Kind {
 	case apps.OwnerBase:
 		build = (*builder).base
@@ -54,6 +55,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 			return nil
 		}
 		edges := x.EdgesOf()
+		able = func(i apps.SwitchInfo) bool { return i.Able(x) }
 		build = func(b *builder) {
 			b.enter(x, edges[b.at.DPID])
 			if edges[b.at.DPID] {
@@ -81,7 +83,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	}
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, i := range v.Switches {
-		if i.Deferrable() {
+		if able(i) {
 			b := &builder{view: v, at: i}
 			build(b)
 			out[d] = b.state

@@ -19,15 +19,18 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	if !x.Deferred() {
 		return false, ""
 	}
-	var unable, hidden, away, shared []string
+	var unable, other, hidden, away, shared []string
 	for _, d := range x.Gateways() {
 		if _, connected := v.Switches[d]; !connected {
 			away = append(away, d.String())
 		}
 	}
 	for _, d := range slices.Sorted(maps.Keys(v.Switches)) {
-		if !v.Switches[d].Deferrable() {
+		switch i := v.Switches[d]; {
+		case !i.Deferrable():
 			unable = append(unable, d.String())
+		case !i.Able(x):
+			other = append(other, d.String())
 		}
 	}
 	for i := range x.Backends {
@@ -45,6 +48,8 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	switch {
 	case len(unable) > 0:
 		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + some("switch", unable)
+	case len(other) > 0:
+		return true, "mode othello is not served, for connections are hashed otherwise than foretold, while mode deferred could be, on " + some("switch", other)
 	case len(unlike) > 0:
 		return true, "old connections are not found again after a change, since switches choose by different hashes: " + some("switch", unlike)
 	case len(away) > 0:

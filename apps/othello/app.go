@@ -29,6 +29,7 @@ func handles(x *apps.VIP) bool { return x != nil && x.Spec.Mode == vip.ModeOthel
 // Desired is, on each switch that can have mode deferred, what an owner wants of this mode.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	var build func(b *builder, d flows.DPID)
+	able := apps.SwitchInfo.Deferrable
 	switch o.Kind {
 	case apps.OwnerBase:
 		if !slices.ContainsFunc(v.VIPs, func(x *apps.VIP) bool { return handles(x) && len(x.Backends) > 0 }) {
@@ -43,6 +44,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 		if !handles(x) {
 			return nil
 		}
+		able = func(i apps.SwitchInfo) bool { return i.Able(x) }
 		all, current, edges := tables(v, x), x.Generations.Current(), x.EdgesOf()
 		build = func(b *builder, d flows.DPID) {
 			for i := range all {
@@ -57,7 +59,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	}
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, i := range v.Switches {
-		if i.Deferrable() {
+		if able(i) {
 			b := &builder{}
 			build(b, d)
 			out[d] = b.state
@@ -113,7 +115,7 @@ func (a *App) Explain(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) (b 
 	}
 	all, current := tables(v, x), x.Generations.Current()
 	switch {
-	case !v.Switches[d].Deferrable():
+	case !v.Switches[d].Able(x):
 		return nil, "the switch cannot have mode othello"
 	case current < 0 || all[current].owners == nil || len(x.Generations.Kept[current].Members) == 0:
 		return nil, "no backend takes new connections"

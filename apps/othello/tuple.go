@@ -32,8 +32,11 @@ func (t Tuple) Hash(basis uint16) uint32 {
 	return ovshash.Murmur.Path(&f, ovshash.SymmetricL4, basis) // all builds have it alike
 }
 
+// CodeHash is the hash that its Dcode is made of.
+func (t Tuple) CodeHash() uint32 { return t.Hash(codeBasis) }
+
 // Code is the connection's Dcode.
-func (t Tuple) Code() uint16 { return uint16(ovshash.Modulo(t.Hash(codeBasis), MaxCodes)) }
+func (t Tuple) Code() uint16 { return uint16(ovshash.Modulo(t.CodeHash(), MaxCodes)) }
 
 // prepare puts what is to be hashed where it is hashed: with the ports in the place of the MACs, the hash covers those of UDP too.
 func prepare(v6 bool, proto uint8) []flows.Action {
