@@ -126,7 +126,8 @@ func newProbed(t *testing.T, mode vip.Mode, h *vip.Health) *probed {
 	serve(8080, p.b1)
 	p.server = listen(p.b2, 8080)
 	p.start()
-	p.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode, Health: h}, 8080, p.b1, p.b2)
+	p.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, p.b1, p.b2)
+	p.change(http.MethodPatch, "web", map[string]any{"health": h})
 	return p
 }
 
