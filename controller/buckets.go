@@ -70,8 +70,8 @@ func (d *desired) singly(p op) (parts []op, ok bool) {
 	gone, runs, same := difference(a.Buckets, b.Buckets)
 	cost, added := removalBytes*len(gone), 0
 	for _, r := range runs {
-		added += len(r.buckets)
-		cost += removalBytes + bucketBytes*len(r.buckets)
+		added += len(r)
+		cost += removalBytes + bucketBytes*len(r)
 	}
 	if !same || len(gone) > maxRemovals || cost > bucketBytes*len(b.Buckets) {
 		return nil, false
@@ -85,12 +85,16 @@ func (d *desired) singly(p op) (parts []op, ok bool) {
 		now = q.after
 	}
 	for _, r := range runs {
-		for len(r.buckets) > 0 {
-			n := d.fitting(b, r.buckets)
+		for len(r) > 0 {
+			n := d.fitting(b, r)
 			all := now.group.Buckets
-			i, _ := slices.BinarySearchFunc(all, r.buckets[0], compareBuckets)
-			step(insertion, r.at, slices.Insert(slices.Clone(all), i, r.buckets[:n]...))
-			r.at, r.buckets = r.buckets[n-1].ID, r.buckets[n:]
+			i, _ := slices.BinarySearchFunc(all, r[0], compareBuckets)
+			at := openflow.BucketFirst
+			if i > 0 {
+				at = all[i-1].ID // which may be one that goes: that is done last, lest the group be empty meanwhile
+			}
+			step(insertion, at, slices.Insert(slices.Clone(all), i, r[:n]...))
+			r = r[n:]
 		}
 	}
 	for _, id := range gone {
@@ -99,31 +103,25 @@ func (d *desired) singly(p op) (parts []op, ok bool) {
 	return parts, true
 }
 
-// run is a row of new buckets and the bucket behind which they belong: openflow.BucketFirst if they come first.
-type run struct {
-	at      uint32
-	buckets []flows.Bucket
-}
-
-// difference is what two lists of buckets in the order of ids differ in; same is false if a bucket of one id does.
-func difference(a, b []flows.Bucket) (gone []uint32, runs []run, same bool) {
-	last := openflow.BucketFirst
+// difference is what two lists of buckets in the order of ids differ in: those that are gone, and rows of new ones with none in
+// between that stays; same is false if a bucket of one id differs.
+func difference(a, b []flows.Bucket) (gone []uint32, runs [][]flows.Bucket, same bool) {
+	stayed := true // the last of b, so that a new one begins a row
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].ID < b[0].ID:
 			gone = append(gone, a[0].ID)
 			a = a[1:]
 		case len(a) == 0 || b[0].ID < a[0].ID:
-			if n := len(runs); n > 0 && runs[n-1].buckets[len(runs[n-1].buckets)-1].ID == last {
-				runs[n-1].buckets = append(runs[n-1].buckets, b[0])
-			} else {
-				runs = append(runs, run{last, []flows.Bucket{b[0]}})
+			if stayed {
+				runs = append(runs, nil)
 			}
-			last, b = b[0].ID, b[1:]
+			runs[len(runs)-1] = append(runs[len(runs)-1], b[0])
+			stayed, b = false, b[1:]
 		case !a[0].Equal(b[0]):
 			return nil, nil, false
 		default:
-			last, a, b = a[0].ID, a[1:], b[1:]
+			stayed, a, b = true, a[1:], b[1:]
 		}
 	}
 	return gone, runs, true

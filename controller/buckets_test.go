@@ -63,6 +63,8 @@ func TestBucketsOneByOne(t *testing.T) {
 		{"one less", ten, slices.Delete(upTo(10), 4, 5), []string{"REMOVE 1280 +0"}},
 		{"the first and the last less", ten, ten[1:9], []string{"REMOVE 256 +0", "REMOVE 2560 +0"}},
 		{"one for another", ten, slices.Concat(ten[1:], []uint32{2816}), []string{"INSERT 0xa00 +1", "REMOVE 256 +0"}},
+		{"one for the last", ten, slices.Concat(ten[:9], []uint32{2816}), []string{"INSERT 0xa00 +1", "REMOVE 2560 +0"}},
+		{"two around one that goes", ten, slices.Concat(ten[:9], []uint32{2559, 2816}), []string{"INSERT 0x900 +2", "REMOVE 2560 +0"}},
 		{"most less", ten, ten[:3], []string{"MOD +3"}},
 		{"all others", ten, []uint32{25600, 25601}, []string{"MOD +2"}},
 		{"the first", nil, ten, []string{"ADD +10"}},
@@ -247,7 +249,9 @@ func TestBucketsAfterManyChanges(t *testing.T) {
 	h.ctl.Replace(1, []controller.OwnerState{wanting(1, c.group())})
 	h.until(t, "applied a 1")
 	for i := range 1000 {
-		c.change()
+		for range 1 + i%3 { // several at once
+			c.change()
+		}
 		h.ctl.Update(1, []controller.OwnerState{wanting(uint64(i+2), c.group())})
 		h.until(t, fmt.Sprintf("applied a %d", i+2))
 		if got, want := fake.State().Groups[0], c.group(); !got.Equal(want) {
@@ -280,7 +284,9 @@ func TestBucketsOnOVS(t *testing.T) {
 		r.ctl.Replace(0x51, []controller.OwnerState{wanting(1, plain())})
 		r.until(t, "applied a 1")
 		for i := range 200 {
-			c.change()
+			for range 1 + i%3 {
+				c.change()
+			}
 			r.ctl.Update(0x51, []controller.OwnerState{wanting(uint64(i+2), plain())})
 			if got := r.until(t, fmt.Sprintf("applied a %d", i+2)); r.refusal("a") != nil {
 				t.Fatal(got, r.refusal("a"))

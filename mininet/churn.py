@@ -212,6 +212,8 @@ def run(net, seconds):
         churn.check("after many changes")
         churn.vip.remove("b3")
         churn.check("b3 removed, not drained", gone="b3")
+        if churn.controller.errors():
+            raise Failure("the controller has logged errors: " + "; ".join(churn.controller.errors()[:3]))
         if any(switch.daemon.poll() is not None for switch in net.switches):
             raise Failure("an ovs-vswitchd has ended")
         return "held=%d requests=%d changes=%d rate=%.0f/s failed=0 broken=0" % (HELD, requests + more, changes, rate)

@@ -245,6 +245,11 @@ class Controller(BaseController):
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return "".join(log.readlines()[-lines:])
 
+    def errors(self):
+        """What the controller has logged as errors."""
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return [line.strip() for line in log if " level=error " in line]
+
     def call(self, method, path, body=None):
         """One request to the REST interface: the decoded answer, or RuntimeError with the problem told."""
         request = urllib.request.Request("http://%s%s" % (self.http, path), method=method)
