@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evenflow/evenflow/anova"
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 )
@@ -46,6 +48,7 @@ type status struct {
 	links    []apps.LinkStatus
 	hosts    []apps.HostStatus
 	vips     []vip.Read
+	loads    []apps.Imbalance
 }
 
 func readStatus(ctx context.Context, c *client) (*status, error) {
@@ -59,7 +62,7 @@ func readStatus(ctx context.Context, c *client) (*status, error) {
 		return nil, err
 	}
 	return s, errors.Join(fetch(ctx, c, "/switches", &s.switches), fetch(ctx, c, "/links", &s.links),
-		fetch(ctx, c, "/hosts", &s.hosts), fetch(ctx, c, "/vips", &s.vips))
+		fetch(ctx, c, "/hosts", &s.hosts), fetch(ctx, c, "/vips", &s.vips), fetch(ctx, c, "/imbalance", &s.loads))
 }
 
 // fetch reads a list.
@@ -103,6 +106,7 @@ func (s *status) text(t *terminal, server string) (text string, well bool) {
 	}
 	fmt.Fprintf(&b, "links       %d\nhosts       %d live, %d silent\n", len(s.links), live, len(s.hosts)-live)
 	s.vipLines(&b, bad)
+	s.loadLines(&b)
 	s.dropLines(&b)
 	switch problems {
 	case 0:
@@ -113,6 +117,19 @@ func (s *status) text(t *terminal, server string) (text string, well bool) {
 		fmt.Fprintf(&b, "\n%d problems\n", problems)
 	}
 	return b.String(), problems == 0
+}
+
+// loadLines are the alarms about uneven loads. They are worth a look; connections are served all the same.
+func (s *status) loadLines(b *strings.Builder) {
+	for _, r := range s.loads {
+		if r.Verdict == anova.Imbalanced {
+			line := fmt.Sprintf("  - loads of %s imbalanced since %s: %s", r.Name, r.Since.Format(time.RFC3339), r.Reason)
+			if r.Top != "" {
+				line += ", " + r.Top
+			}
+			b.WriteString(printable(line, false) + "\n")
+		}
+	}
 }
 
 func (s *status) switchLines(t *terminal, b *strings.Builder, bad func(string, ...any)) {

@@ -17,6 +17,7 @@ links       1
 hosts       1 live, 1 silent
 vips        1 up, 1 declared
   - web up: a skew
+  - loads of web imbalanced since 2026-05-01T11:59:00Z: 50 % from its fair share, p 8e-07, b1
 
 all is well
 `, ""}.check(t, command(t, f.URL, "", "status"))
@@ -36,6 +37,7 @@ vips        0 up, 2 declared
   ! web degraded: 1 of 2 backends up: 1 down
   ! dns down: no backends
   - web/b2 down: port 3 of switch 0000000000000002 is down
+  - loads of web imbalanced since 2026-05-01T11:59:00Z: 50 % from its fair share, p 8e-07, b1
 dropped     7 packets
   - 0000000000000001 VIP source at an edge: 5
   - 0000000000000002 VIP source at an edge: 2
