@@ -128,6 +128,14 @@ func (c *checker) value(s *huma.Schema, v any, path string) {
 		c.text(s, v, path)
 	case s.Type == huma.TypeInteger:
 		c.integer(s, v, path)
+	case s.Type == huma.TypeNumber:
+		if _, ok := v.(float64); !ok {
+			c.add(path, v, "want a number")
+		}
+	case s.Type == huma.TypeBoolean:
+		if _, ok := v.(bool); !ok {
+			c.add(path, v, "want true or false")
+		}
 	}
 }
 

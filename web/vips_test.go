@@ -120,6 +120,8 @@ func TestRefusedSpecs(t *testing.T) {
 			[]string{
 				"body.address: want text", "body.affinity: want an object", "body.backends: want a list", `body.idle_timeout: want text such as "30s"`,
 				"body.name: want text", "body.port: want a number or text", "body.protocol: want text"}},
+		"no number": {422, `{` + good + `, "backends": [{"name": "b", "address": "10.0.0.2", "capacity": "fast"}]}`,
+			[]string{"body.backends[0].capacity: want a number"}},
 		"null element": {422, `{` + good + `, "backends": [null]}`, []string{"body.backends[0]: want an object"}},
 		"port of backend": {422, `{` + good + `, "backends": [{"name": "a", "address": "10.0.0.1"},
 			{"name": "b", "address": "10.0.0.2", "port": 70000}]}`,
@@ -165,6 +167,18 @@ func TestRefusedSpecs(t *testing.T) {
 				t.Errorf("%d VIPs after a refusal, want 1", n)
 			}
 		})
+	}
+}
+
+// Null is as good as left out, whatever the field's type.
+func TestNullIsAbsent(t *testing.T) {
+	c := withWeb(t)
+	r := c.do(201, "POST", "/api/v1/vips", `{"name": "x", "address": "10.0.0.7", "protocol": "tcp", "port": 80, "mode": null, "scheduler": null,
+		"idle_timeout": null, "drain_timeout": null, "reject": null, "on_imbalance": null, "gateways": null, "handover": null, "handover_idle": null,
+		"affinity": {"timeout": null}, "health": {"type": "tcp", "interval": null, "timeout": null, "rise": null, "fall": null},
+		"backends": [{"name": "b", "address": "10.0.0.1", "port": null, "weight": null, "capacity": null, "admin": null}]}`)
+	if r.at("drain_timeout") != "5m0s" || r.at("health", "interval") != "2s" || r.at("backends", 0, "weight") != 1.0 {
+		t.Errorf("defaults: %s", r.Body)
 	}
 }
 

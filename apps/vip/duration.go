@@ -18,9 +18,12 @@ func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 // MarshalJSON writes the text.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
-// UnmarshalJSON reads the text, or 0.
+// UnmarshalJSON reads the text, or 0; null is as good as left out.
 func (d *Duration) UnmarshalJSON(b []byte) error {
-	if string(b) == "0" {
+	switch string(b) {
+	case "null":
+		return nil
+	case "0":
 		*d = 0
 		return nil
 	}
