@@ -77,7 +77,11 @@ func TestHealth(t *testing.T) {
 		{vip.HealthARP, vip.ModeNAT, ipv6, hostAddress("del", "fd00::2/64"), hostAddress("add", "fd00::2/64", "nodad"), "ND probe: no answer"},
 	} {
 		t.Run(fmt.Sprintf("%s-%s-%s", c.kind, c.mode, c.family.name), func(t *testing.T) {
-			w := line(t, 2, "")
+			version := ""
+			if c.mode == vip.ModeNAT {
+				version = "OpenFlow13"
+			}
+			w := line(t, 2, version)
 			w.family = c.family
 			client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
 			serve(8080, b1, b2)
