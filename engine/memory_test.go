@@ -102,7 +102,7 @@ func TestMemory(t *testing.T) {
 	each := float64(d-c-b+a) / ((many - few) * (more - less))
 	perVIP, perSwitch := float64(b-a)/(more-less), float64(c-a)/(many-few)
 	t.Logf("%.0f bytes a VIP, %.0f a switch, %.0f more for each VIP at each switch", perVIP, perSwitch, each)
-	if each > 140 {
+	if each > 500 { // ten thousand when each switch had a copy; what is measured is uneven by a hundred
 		t.Errorf("%.0f bytes for each VIP at each switch", each)
 	}
 	if perVIP > 45_000 {
