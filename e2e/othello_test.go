@@ -151,6 +151,9 @@ func TestOthelloPins(t *testing.T) {
 	p.change(http.MethodPatch, "tcp/backends/b3", map[string]any{"weight": 3})
 	p.alone("after three changes")
 	before := p.pinned()
+	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Pins != before {
+		t.Errorf("%d pins, and the status says %+v, %v", before, r.Status.HandOver, err)
+	}
 	if before < len(tcp["b2"]) {
 		t.Errorf("%d pins, and %d connections at the backend that drains", before, len(tcp["b2"]))
 	}

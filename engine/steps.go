@@ -227,6 +227,9 @@ func handOver(v *apps.View, x *apps.VIP) *vip.HandOver {
 	h := &vip.HandOver{Step: vip.StepSteady}
 	if g := x.Generations; g != nil {
 		h.Step, h.Generations = g.Step, len(g.Kept)
+		if newest := g.Newest(); newest != nil {
+			h.Pins = len(newest.Pins)
+		}
 	}
 	_, h.Waiting = changing(v, x)
 	return h

@@ -22,6 +22,7 @@ var (
 	switchesConnected = desc("switches_connected", "Switches with a session.")
 	switchReady       = desc("switch_ready", "1 when the switch is connected and holds its desired state.", "dpid")
 	switchHash        = desc("switch_hash", "1; by which hash the switch chooses among the buckets of groups is a label.", "dpid", "hash")
+	switchCodes       = desc("switch_codes_foretold", "1 when the switch hashes connections as mode othello needs, 0 when it does not; absent before it is known.", "dpid")
 	switchRules       = desc("switch_rules", "Rules that are desired in the switch.", "dpid")
 	packetIns         = desc("packet_ins_total", "Packets that the switch sent to the controller.", "dpid")
 	packetInsDropped  = desc("packet_ins_dropped_total", "Packet-ins dropped because a queue was full.", "dpid")
@@ -33,6 +34,8 @@ var (
 	vipPhase          = desc("vip_phase", "1 for the phase that the VIP is in, 0 for the others.", "vip", "phase")
 	vipConnections    = desc("vip_connections", "Live connections, where they can be known.", "vip", "backend")
 	vipNewConnections = desc("vip_new_connections_total", "Connections ever given to the backend.", "vip", "backend")
+	vipGenerations    = desc("vip_generations", "Sets of backends kept for connections made before changes, with the present one.", "vip")
+	vipPins           = desc("vip_pins", "Connections of a VIP of mode othello that are kept by name.", "vip")
 	backendUp         = desc("backend_up", "1 when the backend takes new connections.", "vip", "backend")
 
 	probesSent     = desc("health_probes_sent_total", "Probes of backends sent.", "type")
@@ -45,8 +48,8 @@ var (
 type engineCollector struct{ eng Engine }
 
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchHash, switchRules, packetIns, packetInsDropped, flowMods, modifications,
-		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak,
+	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchHash, switchCodes, switchRules, packetIns, packetInsDropped, flowMods, modifications,
+		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, vipGenerations, vipPins, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak,
 		probesSent, probesAnswered, probesFailed, probeTargets} {
 		ch <- d
 	}
@@ -84,6 +87,9 @@ func collectSwitch(put putMetric, s apps.SwitchStatus) {
 	if s.Hash != "" {
 		put(switchHash, prometheus.GaugeValue, 1, d, s.Hash)
 	}
+	if s.Codes != "" {
+		put(switchCodes, prometheus.GaugeValue, number(s.Codes == "foretold"), d)
+	}
 	put(switchRules, prometheus.GaugeValue, float64(s.Rules), d)
 	put(packetIns, prometheus.CounterValue, float64(s.PacketIns), d)
 	put(packetInsDropped, prometheus.CounterValue, float64(s.DroppedIns), d)
@@ -97,6 +103,10 @@ func collectSwitch(put putMetric, s apps.SwitchStatus) {
 func collectVIP(put putMetric, r vip.Read) {
 	for _, p := range []vip.Phase{vip.PhaseUp, vip.PhaseDegraded, vip.PhaseDown, vip.PhasePending} {
 		put(vipPhase, prometheus.GaugeValue, number(r.Status.Phase == p), r.Name, string(p))
+	}
+	if h := r.Status.HandOver; h != nil {
+		put(vipGenerations, prometheus.GaugeValue, float64(h.Generations), r.Name)
+		put(vipPins, prometheus.GaugeValue, float64(h.Pins), r.Name)
 	}
 	for _, b := range r.Status.Backends {
 		put(backendUp, prometheus.GaugeValue, number(b.State == vip.StateUp), r.Name, b.Name)
