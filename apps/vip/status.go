@@ -45,7 +45,7 @@ type Status struct {
 type HandOver struct {
 	Step        Step   `json:"step"`
 	Generations int    `json:"generations"`
-	Pins        int    `json:"pins"` // mode othello: connections that are kept by name
+	Pins        int    `json:"pins"`    // mode othello: connections that are kept by name
 	Waiting     string `json:"waiting"` // why a change waits, "" if none does
 }
 
