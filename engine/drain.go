@@ -54,11 +54,10 @@ func (e *Engine) drainReason(x *apps.VIP, b *apps.Backend, was *apps.VIP) string
 	if was == nil || !drainedFrom(was, b.ID) {
 		return over
 	}
-	switch state, reason := e.drainOf(x, b, e.cfg.Now()); {
-	case state == vip.StateDrained:
+	if state, reason := e.drainOf(x, b, e.cfg.Now()); state == vip.StateDrained {
 		return reason
-	case e.connectionsOf(x.Spec.Mode) != nil:
-		live, _ := e.connectionsOf(x.Spec.Mode).Connections(x.ID, b.ID)
+	}
+	if live, known := e.live(x, b, time.Time{}); known {
 		return fmt.Sprintf("%s; connections ended: %d", over, live)
 	}
 	return over + "; connections that were left have been ended"
@@ -76,8 +75,7 @@ func drainedFrom(was *apps.VIP, id uint32) bool {
 
 // drainOf is how far a backend that drains has come.
 func (e *Engine) drainOf(x *apps.VIP, b *apps.Backend, now time.Time) (vip.State, string) {
-	if h := e.connectionsOf(x.Spec.Mode); h != nil {
-		live, _ := h.Connections(x.ID, b.ID)
+	if live, known := e.live(x, b, b.DrainSince.Add(reportGrace)); known {
 		return vip.Drained(live)
 	}
 	_, heard := e.tally.of(b.Endpoint)

@@ -80,6 +80,7 @@ type Engine struct {
 	shared      shared
 	generations *generations
 	reports     *reports
+	told        liveTold
 	debts       debts
 	saved       saver
 	drains      drains

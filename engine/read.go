@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -109,6 +110,9 @@ func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room []vip.Applie
 			s.Connections, s.NewConnections = &live, total
 		} else if b.Endpoint != 0 {
 			s.NewConnections, _ = e.tally.of(b.Endpoint)
+			if live, known := e.live(x, b, time.Time{}); known {
+				s.Connections = &live
+			}
 		}
 		if b.State == vip.StateDraining {
 			s.State, s.Reason = e.drainOf(x, b, now)

@@ -69,6 +69,7 @@ func (e *Engine) reported(r apps.LiveReport) (int64, error) {
 	})
 	if !known {
 		delete(e.reports.by, r.Host)
+		e.told.drop(r.Host)
 		return 0, fmt.Errorf("a backend with address %s: %w", r.Host, apps.ErrNotFound)
 	}
 	begun := time.Unix(0, r.After)
@@ -76,6 +77,7 @@ func (e *Engine) reported(r apps.LiveReport) (int64, error) {
 		begun = time.Time{}
 	}
 	e.reports.by[r.Host] = report{after: begun, states: r.States}
+	e.told.take(now, begun, r.Host, r.States)
 	e.generations.lookAt(now)
 	return now.UnixNano(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/evenflow/evenflow/anova"
 	"github.com/evenflow/evenflow/apps"
@@ -57,12 +58,8 @@ func reweigh(all []burden) []int {
 	return out
 }
 
-// burdens are the backends that a watcher compares, as they are now. It is called with the watchers locked.
+// burdens are the backends that a watcher compares, as they are now; none if of one it is not known how many connections it has. It is called with the watchers locked.
 func (e *Engine) burdens(x *apps.VIP, w *watcher) []burden {
-	h := e.connectionsOf(x.Spec.Mode)
-	if h == nil {
-		return nil
-	}
 	last, tested := w.detector.Last()
 	full := map[string]bool{}
 	for i, c := range w.compared {
@@ -76,7 +73,10 @@ func (e *Engine) burdens(x *apps.VIP, w *watcher) []burden {
 			continue
 		}
 		b := &x.Backends[i]
-		live, _ := h.Connections(x.ID, b.ID)
+		live, known := e.live(x, b, time.Time{})
+		if !known {
+			return nil
+		}
 		out = append(out, burden{b.Name, b.ID, x.VIP.Backends[i].Weight, b.Weight, c.capacity, live, full[c.port.String()]})
 	}
 	return out

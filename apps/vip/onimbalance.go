@@ -33,10 +33,10 @@ func (e *FieldErrors) onImbalance(s Spec) {
 		return
 	}
 	switch {
-	case s.Mode != ModeNAT:
-		e.add("on_imbalance", s.OnImbalance, "goes by live connections, which mode %s does not know: want alarm, or mode nat", s.Mode)
+	case s.Mode != ModeNAT && s.Protocol != TCP:
+		e.add("on_imbalance", s.OnImbalance, "goes by live connections; of %s in mode %s nobody knows them: want alarm, or mode nat", s.Protocol, s.Mode)
 		return
-	case !slices.Contains(weighted, s.Scheduler):
+	case s.Mode == ModeNAT && !slices.Contains(weighted, s.Scheduler):
 		e.add("on_imbalance", s.OnImbalance, "scheduler %s goes by no weights; want one of %s, or alarm", s.Scheduler,
 			strings.Join(weighted, ", "))
 		return
