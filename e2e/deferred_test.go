@@ -2,12 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/evenflow/evenflow/apps/vip"
-	"github.com/evenflow/evenflow/lab"
 )
 
 // A connection through a VIP of mode deferred, over IPv4 and IPv6, also from a backend to itself: the client sees the VIP, the
@@ -86,18 +84,6 @@ func (w *network) allMatched() {
 			}
 		}
 	}
-}
-
-// deferredZone is the conntrack zone of a switch for its backends.
-func deferredZone(t *testing.T, s *lab.Switch) string {
-	t.Helper()
-	for _, rule := range s.DumpFlows() {
-		if m := regexp.MustCompile(`table=20,.*ct\(table=23,zone=(\d+),`).FindStringSubmatch(rule); m != nil {
-			return m[1]
-		}
-	}
-	t.Fatal(fmt.Errorf("%s has no zone for backends", s.Name()))
-	return ""
 }
 
 // awaitSteady waits until a VIP has been through its changes, and has so many backends up.

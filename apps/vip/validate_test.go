@@ -287,3 +287,23 @@ func TestValidateDeferred(t *testing.T) {
 		}
 	}
 }
+
+func TestValidateGateways(t *testing.T) {
+	for _, tt := range []struct{ change, want string }{
+		{`"gateways":["0000000000000001","00000000000000ff"]`, ``},
+		{`"gateways":["1"]`, `gateways[0]: 1: want the datapath id of a switch, 16 hexadecimal digits`},
+		{`"gateways":["00000000000000FF"]`, `gateways[0]: 00000000000000FF: want the datapath id`},
+		{`"gateways":["0000000000000001","0000000000000001"]`, `gateways[1]: 0000000000000001: is named twice`},
+	} {
+		s := parse(t, webText)
+		s.Mode = ModeDeferred
+		if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
+			t.Fatal(err)
+		}
+		err := Validate(Normalize(s))
+		var e FieldErrors
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)) {
+			t.Errorf("%s: got %v\nwant %s", tt.change, err, tt.want)
+		}
+	}
+}
