@@ -32,7 +32,8 @@ func (r reading[T]) wait(wait waiter) ([]T, error) {
 		return nil, err
 	}
 	var all []T
-	for _, msg := range r.q.pieces {
+	for i, msg := range r.q.pieces {
+		r.q.pieces[i] = nil // long lists are not to be there twice
 		m, err := openflow.ParseMultipart(msg)
 		if err != nil {
 			return nil, err
