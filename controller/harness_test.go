@@ -165,6 +165,15 @@ type harness struct {
 	logs *logs
 }
 
+// patient waits long where a test does not say how long, since the machine may be busy.
+func patient(cfg *controller.Config) {
+	for _, d := range []*time.Duration{&cfg.HelloTimeout, &cfg.EchoTimeout, &cfg.RequestTimeout} {
+		if *d == 0 {
+			*d = time.Minute
+		}
+	}
+}
+
 func start(t testing.TB, cfg controller.Config) *harness {
 	t.Helper()
 	h := &harness{t: t, recorder: &recorder{changed: make(chan struct{}), errs: map[owner]error{}}, logs: &logs{}}
