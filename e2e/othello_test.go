@@ -92,8 +92,13 @@ func TestOthelloForetold(t *testing.T) {
 
 // reporters are agents on the hosts of some backends; each call of report sends what they have now.
 type reporters struct {
-	*deferredPool
-	after map[string]int64
+	*network
+	backends []*lab.Host
+	after    map[string]int64
+}
+
+func newReporters(w *network, backends []*lab.Host) *reporters {
+	return &reporters{w, backends, map[string]int64{}}
 }
 
 func (r *reporters) report() {
@@ -136,10 +141,21 @@ func (r *reporters) pinned() (n int) {
 	return n
 }
 
+// rows counts the rows of cells of the first array.
+func (r *reporters) rows() (n int) {
+	for _, rule := range r.sw(1).DumpFlows() {
+		if strings.Contains(rule, "table=49") {
+			n++
+		}
+	}
+	return n
+}
+
 // With agents older generations are not needed for long: connections that changes have moved are pinned and stay, without any
 // hand-over, also when the controller is killed; pins go with their connections.
 func TestOthelloPins(t *testing.T) {
-	p := &reporters{othelloPool(t), map[string]int64{}}
+	p := othelloPool(t)
+	agents := newReporters(p.network, p.backends)
 	tcp := map[string][]*conn{}
 	for range 80 {
 		c := p.dial(p.client, "tcp", "", address+":80")
@@ -149,8 +165,8 @@ func TestOthelloPins(t *testing.T) {
 	p.change(http.MethodPatch, "tcp/backends/b1", map[string]any{"weight": 9})
 	p.change(http.MethodPatch, "tcp/backends/b2", map[string]any{"admin": "draining"})
 	p.change(http.MethodPatch, "tcp/backends/b3", map[string]any{"weight": 3})
-	p.alone("after three changes")
-	before := p.pinned()
+	agents.alone("after three changes")
+	before := agents.pinned()
 	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Pins != before {
 		t.Errorf("%d pins, and the status says %+v, %v", before, r.Status.HandOver, err)
 	}
@@ -183,13 +199,52 @@ func TestOthelloPins(t *testing.T) {
 		tcp[name] = tcp[name][:1]
 	}
 	p.Eventually(patience, func() error {
-		p.report()
-		if n := p.pinned(); n*2 > before {
+		agents.report()
+		if n := agents.pinned(); n*2 > before {
 			return fmt.Errorf("%d pins, and there were %d", n, before)
 		}
 		return nil
 	})
-	p.alone("most connections have ended")
+	agents.alone("most connections have ended")
 	p.stay("few left", tcp, "")
 	p.noneDropped()
+}
+
+// The same while packets go all the time, agents report in the midst of changes, generations are dropped between them, and the
+// controller is killed again and again.
+func TestOthelloAgentsInTraffic(t *testing.T) { tryAgents(t, 300) }
+
+// tryAgents returns how many connections were pinned at most, and how many rows of cells there were.
+func tryAgents(t *testing.T, connections int) (pins, rows int) {
+	p := newHandOver(t, 9, func(s *vip.Spec) { s.Mode = vip.ModeOthello })
+	agents := newReporters(p.network, p.backends)
+	p.begin(connections, 40, 60)
+	for i := range 9 {
+		p.change("")
+		for range 3 {
+			agents.report()
+		}
+		if i%3 == 2 {
+			agents.alone(fmt.Sprintf("after %d changes", i+1))
+			r, err := p.vip("tcp")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pins, rows = max(pins, r.Status.HandOver.Pins), max(rows, agents.rows())
+		}
+		if i%2 == 1 {
+			p.ctl.kill()
+			p.ctl.start()
+			p.awaitReady()
+		}
+	}
+	if broken, moved := p.end(); broken != 0 || moved != 0 {
+		t.Errorf("%d connections are broken, %d moved", broken, moved)
+	}
+	if pins == 0 {
+		t.Error("never a pin")
+	}
+	t.Logf("up to %d pins, %d rows of cells", pins, rows)
+	p.noneDropped()
+	return pins, rows
 }
