@@ -26,7 +26,7 @@ import urllib.parse
 
 BODY = b"evenflow " * 500  # several segments
 PATIENCE = 15  # seconds for an answer on a connection that is held: it may be sent again several times
-PAUSE = 0.05  # seconds between rounds, at least; as long as two rounds, or the requests would take all of a small machine
+PAUSE = 0.05, 1  # seconds between rounds, at least and at most: as long as two rounds, or the requests would take all of a small machine
 
 
 class Page(http.server.BaseHTTPRequestHandler):
@@ -135,7 +135,7 @@ def hold(url, count):
                 alive[held.server] += 1
         errors = [held.error for held in all_held if held.kind]
         print(json.dumps({"alive": alive, "broken": broken, "errors": errors[:10]}), flush=True)
-        time.sleep(max(PAUSE, 2 * (time.monotonic() - begin)))
+        time.sleep(min(max(PAUSE[0], 2 * (time.monotonic() - begin)), PAUSE[1]))
 
 
 def main(args):
