@@ -35,6 +35,12 @@ type Explainer interface {
 	Explain(v *View, x *VIP, d flows.DPID, t Tuple) (b *Backend, reason string)
 }
 
+// Detailer is an app that can say how a new connection of its mode is chosen for.
+type Detailer interface {
+	// Detail is one line; "" for a VIP of another mode, or if there is nothing to say.
+	Detail(v *View, x *VIP, t Tuple) string
+}
+
 // Explanation says where a new connection goes, if its first packet came now.
 type Explanation struct {
 	VIP      string   `json:"vip"`
@@ -42,6 +48,7 @@ type Explanation struct {
 	DPID     string   `json:"dpid" doc:"Switch where the client's packets come in; empty: the client is no known host"`
 	Backend  string   `json:"backend" doc:"Name; empty: none, or it cannot be known"`
 	Reason   string   `json:"reason" doc:"Why there is no backend"`
+	Detail   string   `json:"detail" doc:"How it is chosen, in mode othello: Dcode, generation, owner and pin"`
 	Switches []Choice `json:"switches" doc:"What each connected switch would choose, if the client's packets came in there"`
 }
 

@@ -25,6 +25,11 @@ func (e *Engine) Explain(t apps.Tuple) (x apps.Explanation, err error) {
 		x.Switches = append(x.Switches, e.choice(v, target, d, t))
 	}
 	x.Backend, x.Reason = decision(x.DPID, x.Switches)
+	for _, app := range e.apps {
+		if a, ok := app.(apps.Detailer); ok && x.Detail == "" {
+			x.Detail = a.Detail(v, target, t)
+		}
+	}
 	return x, nil
 }
 

@@ -1,6 +1,7 @@
 package othello
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/evenflow/evenflow/apps"
@@ -15,6 +16,7 @@ type App struct{}
 var (
 	_ apps.App       = (*App)(nil)
 	_ apps.Explainer = (*App)(nil)
+	_ apps.Detailer  = (*App)(nil)
 )
 
 // New makes the app.
@@ -126,6 +128,31 @@ func (a *App) Explain(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) (b 
 		return y, ""
 	}
 	return nil, "its Dcode has no owner"
+}
+
+// Detail names the connection's Dcode, who owns it, and whether a pin says otherwise.
+func (a *App) Detail(v *apps.View, x *apps.VIP, t apps.Tuple) string {
+	if !handles(x) {
+		return ""
+	}
+	all, current := tables(v, x), x.Generations.Current()
+	if current < 0 || all[current].owners == nil {
+		return ""
+	}
+	g, code := &all[current], Tuple(t).Code()
+	owner, pinned := g.pins.Owner(g.owners, Tuple(t))
+	text := fmt.Sprintf("Dcode %#05x of 0x1000, generation %d: %s", code, g.number, nameOf(x, g.owners.Owner(code)))
+	if pinned {
+		text += ", but pinned to " + nameOf(x, owner)
+	}
+	return text
+}
+
+func nameOf(x *apps.VIP, backend uint32) string {
+	if y := x.BackendByID(backend); y != nil {
+		return y.Name
+	}
+	return "nobody"
 }
 
 // DropReason names what a rule of this mode that drops is for; not ok for any other rule.

@@ -1,6 +1,7 @@
 package othello
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -102,6 +103,24 @@ func TestExplain(t *testing.T) {
 		if b, why := New().Explain(v, v.VIPs[0], 3, tuple); b != nil || why == "" {
 			t.Fatalf("a switch that cannot: %v %s", b, why)
 		}
+	}
+	tuple := apps.Tuple{Proto: apps.ProtoTCP, Src: netip.MustParseAddrPort("10.0.0.9:40000"), Dst: to}
+	v.VIPs[0].Backends[0].Name, v.VIPs[0].Backends[1].Name = "b1", "b2"
+	code := Tuple(tuple).Code()
+	owner, other := "b1", uint32(2)
+	if code&3 == 3 {
+		owner, other = "b2", 1
+	}
+	want := fmt.Sprintf("Dcode %#05x of 0x1000, generation 258: %s", code, owner)
+	if got := New().Detail(v, v.VIPs[0], tuple); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	v.VIPs[0].Generations.Kept[0].Pins = []vip.Pin{{Client: tuple.Src, Port: 80, Backend: other}}
+	if got := New().Detail(v, v.VIPs[0], tuple); got != want+fmt.Sprintf(", but pinned to b%d", other) {
+		t.Errorf("%q", got)
+	}
+	if b, _ := New().Explain(v, v.VIPs[0], 1, tuple); b == nil || b.ID != other {
+		t.Errorf("a pinned connection goes to %v", b)
 	}
 	v.VIPs[0].Generations = nil
 	if b, why := New().Explain(v, v.VIPs[0], 1, apps.Tuple{Proto: apps.ProtoTCP, Src: to, Dst: to}); b != nil || why == "" {

@@ -54,6 +54,9 @@ func explanation(src, dst, proto string, x apps.Explanation) string {
 		backend = "- " + x.Reason
 	}
 	head.add("backend", backend)
+	if x.Detail != "" {
+		head.add("how", x.Detail)
+	}
 	switches := newTable("SWITCH", "HASH", "BACKEND", "REASON")
 	for _, c := range x.Switches {
 		switches.add(c.DPID, c.Hash, c.Backend, c.Reason)
