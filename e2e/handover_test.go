@@ -49,7 +49,12 @@ func newHandOver(t *testing.T, seed uint64, set func(*vip.Spec)) *handOver {
 
 // newHandOverOn is newHandOver on one, two or three switches.
 func newHandOverOn(t *testing.T, switches int, seed uint64, set func(*vip.Spec)) *handOver {
-	w := line(t, switches, "OpenFlow15")
+	return handOverIn(line(t, switches, "OpenFlow15"), seed, set)
+}
+
+// handOverIn is newHandOver on the switches of a network.
+func handOverIn(w *network, seed uint64, set func(*vip.Spec)) *handOver {
+	switches := len(w.switches)
 	p := &handOver{network: w, client: w.host("c1", 11, 1, 1), random: rand.New(rand.NewPCG(seed, seed))}
 	for i := range 6 {
 		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 1+i*switches/6, 2+i))

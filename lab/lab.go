@@ -28,6 +28,8 @@ type Lab struct {
 	dir    string // run directories, one per switch
 	prefix string // of all namespaces
 	nodes  map[string]Node
+
+	tunnels int
 }
 
 // Node is a switch or a host: an end of a link.
