@@ -110,6 +110,7 @@ func (e *Engine) settle() {
 			}
 		}
 	}
+	e.storePlaces(old, v)
 	e.view.Store(v)
 	e.noteBackends(old, v)
 	e.push(old, v, dirtyOwners(old, v, e.settled.deleted))

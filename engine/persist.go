@@ -19,7 +19,7 @@ const (
 	keyTopology  = "topology"
 	sequenceVIPs = "vips"
 	maxVIPID     = 1<<16 - 1
-	saveInterval = 250 * time.Millisecond // the topology is stored at most this often: what a kill forgets is asked for anew
+	saveInterval = 250 * time.Millisecond // the topology is stored this late, but for places of backends: what a kill forgets is asked for anew
 )
 
 // load reads the model and the topology from the store, and makes the LLDP key at the first start.
@@ -181,6 +181,26 @@ func (e *Engine) saveIfDue() {
 	}
 	if !e.saved.at.IsZero() && !now.Before(e.saved.at) {
 		e.save()
+	}
+}
+
+// storePlaces stores the topology at once if a backend's host is not yet stored where rules are about to lead. Who was killed before
+// that, and started again, would take the backend for unknown and end the connections that switches have made to it since.
+func (e *Engine) storePlaces(old, v *apps.View) {
+	for _, x := range v.VIPs {
+		if old != nil && old.VIP(x.ID) == x {
+			continue
+		}
+		for i := range x.Backends {
+			b := &x.Backends[i]
+			if b.Host == nil {
+				continue
+			}
+			if h, ok := e.saved.topo.HostAt(b.Address); !ok || h.MAC != b.Host.MAC || h.At != b.Host.At {
+				e.save()
+				return
+			}
+		}
 	}
 }
 
