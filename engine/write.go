@@ -119,6 +119,7 @@ func (e *Engine) deleteVIP(name string, opt apps.WriteOptions) error {
 	e.status.forget(x)
 	e.changed()
 	e.tellOf(origin(opt), "config", name, "deleted")
+	e.settle() // so that the next read agrees
 	return nil
 }
 
