@@ -139,7 +139,8 @@ func lag(to io.Writer, from io.Reader, delay time.Duration) {
 	}
 }
 
-// A switch that loses its controller in the midst of a change and comes back is waited for.
+// A switch that loses its controller in the midst of a change and comes back is waited for. Open vSwitch drops all rules when its
+// controllers are taken away, so that for a moment nothing passes it either.
 func TestHandOverReconnects(t *testing.T) {
 	p := newHandOver(t, 17, nil)
 	p.begin(60, 20, 40)

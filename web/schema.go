@@ -188,6 +188,10 @@ func newSchemas() huma.Registry {
 	spec.Properties["scheduler"].Description = "How mode nat chooses; default " + vip.DefaultScheduler
 	spec.Properties["on_imbalance"].Description = "What follows when loads are found uneven; reweight moves the weights by live connections, in mode nat"
 	spec.Properties["on_imbalance"].Enum = []any{string(vip.Alarm), string(vip.Reweight)}
+	spec.Properties["gateways"].Description = "Datapath ids of the switches that choose for this VIP, in mode deferred; none: each client's own"
+	spec.Properties["handover"].Description = "How many generations of backends are kept for live connections, the present one included; 1: none is"
+	spec.Properties["handover"].Maximum = new(float64(vip.MaxGenerations))
+	spec.Properties["handover_idle"].Description = "The oldest generation goes when none of its connections has had a packet for so long"
 	spec.Properties["backends"].MaxItems = new(vip.MaxBackends)
 	backend.Description = "A backend as declared"
 	backend.Properties["name"].Pattern = namePattern
