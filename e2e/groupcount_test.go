@@ -67,6 +67,26 @@ func TestGroupCounts(t *testing.T) {
 	if err != nil || r.Status.Phase != vip.PhaseUp || r.Status.Reason != "" {
 		t.Errorf("%+v, %v", r.Status, err)
 	}
+
+	// Nor does the VIP's count fall when what its switches have counted is gone with a backend, and the controller forgets, too.
+	p.change(http.MethodDelete, "tcp/backends/b3", nil)
+	whole := func(what string) {
+		t.Helper()
+		p.Eventually(patience, func() error {
+			r, err := p.vip("tcp")
+			if err == nil && r.Status.NewConnections != total {
+				err = fmt.Errorf("%s: %d connections, want %d", what, r.Status.NewConnections, total)
+			}
+			return err
+		})
+	}
+	whole("b3 removed")
+	p.ctl.stop()
+	p.ctl.start()
+	p.awaitReady()
+	whole("restarted")
+	some()
+	whole("more")
 }
 
 // What the mode lacks is told: stable bucket ids in OpenFlow 1.3, and a way around conntrack for ports that serve several VIPs.

@@ -18,6 +18,7 @@ func (e *Engine) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			e.save()
+			e.saveTally(true)
 			return ctx.Err()
 		case f := <-e.queue.work:
 			f()

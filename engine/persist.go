@@ -65,14 +65,17 @@ func (e *Engine) load() error {
 		if err := e.model.weights.load(tx); err != nil {
 			return err
 		}
-		return tx.List(store.BucketVIPs, func(_ string, b []byte) error {
+		if err := tx.List(store.BucketVIPs, func(_ string, b []byte) error {
 			x, err := vip.Decode(b)
 			if err == nil {
 				x.BeginDrains(x, e.cfg.Now()) // an earlier version did not store it
 				e.model.put(x)
 			}
 			return err
-		})
+		}); err != nil {
+			return err
+		}
+		return e.restoreTally(tx)
 	})
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ func (e *Engine) pollSwitch(ctx context.Context, sw *controller.Switch, drops bo
 		if err == nil && drops {
 			err = e.readDrops(ctx, sw)
 		}
+		e.saveTally(false)
 	}
 	if err != nil {
 		e.log.WithError(err).WithField("dpid", d).Debug("counters not read")

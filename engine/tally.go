@@ -25,6 +25,9 @@ type tally struct {
 	total map[vip.ID]int64     // also of endpoints that are gone
 	heard map[uint32]time.Time // by endpoint: when a packet was last seen to have been counted
 
+	counted bool      // something, since encode
+	encoded time.Time // when encode last had something; zero: it is to be stored soon
+
 	lastAges map[ageKey]uint64
 	ages     map[age]time.Time // when a packet of such connections was last seen
 }
@@ -90,6 +93,8 @@ func (t *tally) add(endpoint uint32, table uint8, cookie uint64, now time.Time, 
 	more := packets
 	if packets >= last {
 		more -= last
+	} else {
+		t.encoded = time.Time{} // what was counted before can be read nowhere else
 	}
 	switch {
 	case more == 0:
@@ -97,6 +102,7 @@ func (t *tally) add(endpoint uint32, table uint8, cookie uint64, now time.Time, 
 		_, _, id, _ := apps.SplitCookie(cookie)
 		t.made[endpoint] += int64(more)
 		t.total[id] += int64(more)
+		t.counted = true
 	default:
 		t.heard[endpoint] = now
 	}
@@ -112,6 +118,7 @@ func (t *tally) end(d flows.DPID, r *flows.Rule, now time.Time, packets uint64) 
 	}
 	t.add(endpoint, r.Table, r.Cookie, now, t.last[from][endpoint], packets)
 	delete(t.last[from], endpoint)
+	t.counted, t.encoded = true, time.Time{}
 	if t.ended[from] == nil {
 		t.ended[from] = map[uint32]uint64{}
 	}
