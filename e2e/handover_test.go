@@ -63,7 +63,7 @@ func handOverIn(w *network, seed uint64, set func(*vip.Spec)) *handOver {
 	p.seen.listen(5353, p.backends...)
 	w.start()
 	for i, s := range handOverServices {
-		spec := vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred}
+		spec := vip.Spec{Name: s.name, Address: w.family.vip, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred}
 		if set != nil {
 			set(&spec)
 		}
@@ -140,7 +140,7 @@ func (p *handOver) begin(tcp, udp, oneway int) {
 		n       int
 	}{{"tcp", tcp}, {"udp", udp}} {
 		for range s.n {
-			c := p.dial(p.client, s.network, "", fmt.Sprintf("%s:%d", address, 80+i))
+			c := p.dial(p.client, s.network, "", p.family.web(80+i))
 			p.held = append(p.held, c)
 			p.running.Add(1)
 			go ask(c, p.who(c))
@@ -148,7 +148,7 @@ func (p *handOver) begin(tcp, udp, oneway int) {
 	}
 	first := len(p.held)
 	for range oneway {
-		c := p.dial(p.client, "udp", "", address+":82")
+		c := p.dial(p.client, "udp", "", p.family.web(82))
 		p.held = append(p.held, c)
 		p.running.Go(func() { send(ctx, c) })
 	}
@@ -239,6 +239,18 @@ func tryHandOver(t *testing.T, p *handOver, changes int) {
 	if r, err := p.vip("tcp"); err != nil || r.Status.HandOver.Generations < changes/2 {
 		t.Errorf("%+v, %v", r.Status.HandOver, err)
 	}
+}
+
+// The same over IPv6.
+func TestHandOverIPv6(t *testing.T) {
+	w := line(t, 3, "OpenFlow15")
+	w.family = ipv6
+	p := handOverIn(w, 41, nil)
+	p.begin(60, 20, 40)
+	for range 8 {
+		p.change("")
+	}
+	p.whole()
 }
 
 // On one switch a packet asks all generations there: the tables are deep, but a packet must not go round more often.
