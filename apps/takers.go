@@ -28,6 +28,23 @@ func (v *View) Serves(x *VIP, b *Backend) bool {
 	return b.Host != nil && b.Endpoint != 0 && v.Keeps(b) && !x.Hidden(b)
 }
 
+// Chooses is the index of the generation that a VIP's packets are divided by: the current one, or the last that has backends; -1:
+// there is none.
+func (v *View) Chooses(x *VIP) int {
+	i := x.Generations.Current()
+	if i < 0 {
+		return -1
+	}
+	for ; i < len(x.Generations.Kept); i++ {
+		for _, m := range x.Generations.Kept[i].Members {
+			if y := x.BackendByID(m.Backend); y != nil && v.Serves(x, y) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
 // Hidden reports whether an older backend of the VIP has the same MAC.
 func (x *VIP) Hidden(b *Backend) bool {
 	for i := range x.Backends {

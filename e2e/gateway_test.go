@@ -15,7 +15,9 @@ import (
 //
 //	c1 ── s1 ──┬── s2 ──┬── s4 ── b1 to b4
 //	           └── s3 ──┘
-func TestGateways(t *testing.T) {
+func TestGateways(t *testing.T) { tryGateways(t, vip.ModeDeferred) }
+
+func tryGateways(t *testing.T, mode vip.Mode) {
 	w := newNetwork(t, 4, "OpenFlow15")
 	w.join(1, 10, 2, 11)
 	w.join(1, 12, 3, 11)
@@ -35,7 +37,7 @@ func TestGateways(t *testing.T) {
 		return all
 	}
 	for i, s := range handOverServices {
-		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred,
+		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: mode,
 			Gateways: gateways(2, 3)}, s.port, p.backends...)
 	}
 	p.begin(60, 20, 40)

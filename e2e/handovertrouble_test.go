@@ -38,8 +38,9 @@ func (p *handOver) settled() {
 }
 
 // A controller that is killed in the midst of a change, at each of its steps, is followed by one that finishes it.
-func TestHandOverControllerKilled(t *testing.T) {
-	p := newHandOver(t, 11, nil)
+func TestHandOverControllerKilled(t *testing.T) { tryKilledAtSteps(t, newHandOver(t, 11, nil)) }
+
+func tryKilledAtSteps(t *testing.T, p *handOver) {
 	p.begin(60, 20, 40)
 	killed := map[vip.Step]int{}
 	for round := 0; len(killed) < 3 && round < 12; round++ {
@@ -72,8 +73,9 @@ func TestHandOverControllerKilled(t *testing.T) {
 }
 
 // A switch to which everything comes a second late breaks nothing.
-func TestHandOverSkewed(t *testing.T) {
-	p := newHandOver(t, 13, nil)
+func TestHandOverSkewed(t *testing.T) { trySkewed(t, newHandOver(t, 13, nil)) }
+
+func trySkewed(t *testing.T, p *handOver) {
 	slow := p.sw(3)
 	p.begin(60, 20, 40)
 	slow.SetController("unix:" + late(t, slow, time.Second))

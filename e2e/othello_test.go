@@ -17,11 +17,16 @@ func othelloPool(t *testing.T) *deferredPool {
 	return newDeferredPool(t, func(s *vip.Spec) { s.Mode = vip.ModeOthello })
 }
 
+func inOthello(s *vip.Spec) { s.Mode = vip.ModeOthello }
+
 // What mode deferred promises is true of mode othello, which chooses in another way.
 func TestOthelloPath(t *testing.T)             { tryPath(t, vip.ModeOthello) }
 func TestOthelloBackends(t *testing.T)         { tryBackends(t, othelloPool(t)) }
 func TestOthelloControllerKilled(t *testing.T) { tryControllerKilled(t, othelloPool(t)) }
 func TestOthelloCounts(t *testing.T)           { tryCounts(t, othelloPool(t)) }
+func TestOthelloGateways(t *testing.T)         { tryGateways(t, vip.ModeOthello) }
+func TestOthelloKilledAtSteps(t *testing.T)    { tryKilledAtSteps(t, newHandOver(t, 12, inOthello)) }
+func TestOthelloSkewed(t *testing.T)           { trySkewed(t, newHandOver(t, 14, inOthello)) }
 func TestOthelloHandOver(t *testing.T) {
 	tryHandOver(t, newHandOver(t, 8, func(s *vip.Spec) { s.Mode = vip.ModeOthello }), 10)
 }

@@ -72,12 +72,8 @@ func (b *builder) enter(x *apps.VIP, edge bool) {
 // choice is the group that a VIP's packets go to, and the index of its generation: the current one, or the last that has backends; -1:
 // there is none.
 func (b *builder) choice(x *apps.VIP) (int, flows.Group) {
-	if i := x.Generations.Current(); i >= 0 {
-		for ; i < len(x.Generations.Kept); i++ {
-			if g := b.group(x, &x.Generations.Kept[i]); len(g.Buckets) > 0 {
-				return i, g
-			}
-		}
+	if i := b.view.Chooses(x); i >= 0 {
+		return i, b.group(x, &x.Generations.Kept[i])
 	}
 	return -1, flows.Group{}
 }

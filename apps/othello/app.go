@@ -47,10 +47,10 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 			return nil
 		}
 		able = func(i apps.SwitchInfo) bool { return i.Able(x) }
-		all, current, edges := tables(v, x), x.Generations.Current(), x.EdgesOf()
+		all, chooses, edges := tables(v, x), v.Chooses(x), x.EdgesOf()
 		build = func(b *builder, d flows.DPID) {
 			for i := range all {
-				if all[i].owners != nil && (i == current || edges[d] && (i == 0 || x.Generations.Asked(i) == i)) {
+				if all[i].owners != nil && (i == chooses || edges[d] && (i == 0 || x.Generations.Asked(i) == i)) {
 					b.generation(&all[i])
 				}
 			}

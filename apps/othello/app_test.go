@@ -75,6 +75,17 @@ table=45, priority=102,reg0=0x2000003/0xff000003,metadata=0x7/0xffff actions=set
 	}
 }
 
+// While nobody takes new connections, old ones go as the last generation that had somebody sends them, on every switch.
+func TestTheLastTableStays(t *testing.T) {
+	v := viewOf()
+	g := v.VIPs[0].Generations
+	g.Kept = append([]vip.Generation{{ID: 259, Owners: make(vip.Owners, MinCodes)}}, g.Kept...)
+	got := New().Desired(v, apps.Owner{Kind: apps.OwnerVIP, VIP: 7})
+	if s := text(got[1]); !strings.Contains(s, "reg0=0x2000003/0xff000003") || strings.Contains(s, "reg0=0x1000000") {
+		t.Errorf("a gateway has\n%s", s)
+	}
+}
+
 // Without VIPs of the mode that have backends the base wants nothing of it.
 func TestBaseOnlyWhereNeeded(t *testing.T) {
 	const cells = 2*cellsInRow + 3*15*16

@@ -15,11 +15,7 @@ func (e *FieldErrors) deferred(s Spec, ports Ports) {
 	if s.IdleTimeout != 0 {
 		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode %s, whose connections conntrack keeps; leave it out, or take mode nat", s.Mode)
 	}
-	if s.Mode == ModeDeferred {
-		e.gateways(s.Gateways)
-	} else if len(s.Gateways) > 0 {
-		e.add("gateways", s.Gateways, "is not built yet in mode %s; leave it out: the client's edge switch chooses", s.Mode)
-	}
+	e.gateways(s.Gateways)
 	if s.Affinity != nil {
 		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet in mode %s; leave it out, or take mode group", s.Mode)
 	}
