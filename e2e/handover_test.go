@@ -278,11 +278,7 @@ func TestHandOverTrips(t *testing.T) {
 	}
 	trips := func() (n int) { // packets that an edge has sent on
 		for _, s := range p.switches {
-			for line := range strings.Lines(s.Ofctl("dump-flows", "table=76")) {
-				if strings.Contains(line, "priority=10 ") {
-					n += packetsOf(t, line)
-				}
-			}
+			n += handedOver(t, s)
 		}
 		return n
 	}
@@ -306,6 +302,17 @@ func TestHandOverTrips(t *testing.T) {
 	if after-before > flows*most {
 		t.Errorf("%d new flows have asked %d times, with %d other edges", flows, after-before, most)
 	}
+}
+
+// handedOver is how many packets of connections that it does not know an edge has sent on to another.
+func handedOver(t *testing.T, s *lab.Switch) (n int) {
+	t.Helper()
+	for line := range strings.Lines(s.Ofctl("dump-flows", "table=76")) {
+		if strings.Contains(line, "priority=10 ") {
+			n += packetsOf(t, line)
+		}
+	}
+	return n
 }
 
 // packetsOf is how many packets a rule of a dump has had.

@@ -29,7 +29,7 @@ type Lab struct {
 	prefix string // of all namespaces
 	nodes  map[string]Node
 
-	tunnels int
+	tunnels int // so far, for their addresses
 }
 
 // Node is a switch or a host: an end of a link.

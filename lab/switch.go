@@ -21,6 +21,7 @@ type Switch struct {
 	dir       string
 	dpid      uint64
 	protocols []string
+	tunnels   []tunnelEnd
 	db, vs    *Process
 }
 
@@ -239,6 +240,9 @@ func (s *Switch) Start() {
 	}
 	// Any change that is waited for is done when the bridge is set up.
 	s.Vsctl("set", "bridge", s.name, "external_ids:lab-started="+fmt.Sprint(s.vs.PID()))
+	if err := s.addressTunnels(); err != nil {
+		s.lab.t.Fatalf("lab: switch %s: %v", s.name, err)
+	}
 }
 
 // Restart is Kill and Start.
@@ -252,9 +256,13 @@ func (s *Switch) space() namespace { return s.ns }
 
 func (s *Switch) ifname(port int) string { return fmt.Sprintf("%s-p%d", s.name, port) }
 
-func (s *Switch) plugged(port int) error {
+func (s *Switch) plugged(port int) error { return s.plug(port) }
+
+// plug adds a port to the bridge; settings are of its interface.
+func (s *Switch) plug(port int, settings ...string) error {
 	n := s.ifname(port)
-	_, err := s.vsctl("add-port", s.name, n, "--", "set", "interface", n, fmt.Sprintf("ofport_request=%d", port))
+	_, err := s.vsctl(append([]string{"add-port", s.name, n, "--", "set", "interface", n, fmt.Sprintf("ofport_request=%d", port)},
+		settings...)...)
 	if err != nil {
 		return err
 	}
