@@ -39,7 +39,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("agent: host %s, interval %s: want an address, and at least 1s", cfg.Host, cfg.Interval)
 	}
 	var after int64
-	failing := false
+	failing := true // until the first has arrived, which is told
 	for {
 		states, err := cfg.Read(cfg.Host)
 		if err == nil {
@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config) error {
 			after = 0
 			cfg.Log.WithError(err).Warn("the report failed; the next one holds all again")
 		case failing:
-			cfg.Log.Info("reports arrive again")
+			cfg.Log.WithField("host", cfg.Host).Info("reports arrive")
 		}
 		failing = err != nil
 		if !cfg.Wait(ctx, cfg.Interval) {

@@ -3,10 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +49,8 @@ func TestRunGoesOn(t *testing.T) {
 	one := State{"tcp", netip.MustParseAddrPort("10.0.0.9:40000"), netip.MustParseAddrPort("10.0.0.1:8080")}
 	down := errors.New("down")
 	log := logrus.New()
-	log.SetOutput(io.Discard)
+	var told strings.Builder
+	log.SetOutput(&told)
 	var sent []Report
 	rounds := 0
 	err := Run(t.Context(), Config{Host: one.Local.Addr(), Interval: time.Second, Log: log,
@@ -73,6 +74,9 @@ func TestRunGoesOn(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if n := strings.Count(told.String(), "reports arrive"); n != 2 { // the first, and the one after the failure
+		t.Errorf("told %d times:\n%s", n, told.String())
 	}
 	all := []State{one}
 	want := []Report{{0, all}, {1, all}, {0, all}, {3, []State{}}, {4, all}}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -263,7 +264,7 @@ func (w *watcher) follow(now time.Time) (news []string) {
 // state is the detector's, or why there is none.
 func (w *watcher) state() anova.State {
 	if w.detector == nil {
-		return anova.State{Verdict: anova.Undecided, Reason: w.why}
+		return anova.State{Verdict: anova.Undecided, Reason: cmp.Or(w.why, "no sample yet")}
 	}
 	return w.detector.State()
 }

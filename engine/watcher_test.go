@@ -68,6 +68,12 @@ func (l *loads) want(news ...string) {
 	l.news = nil
 }
 
+func TestWatcherBeforeItsFirstSample(t *testing.T) {
+	if got := newLoads(t, 2).w.read(true); got.Verdict != anova.Undecided || got.Reason != "no sample yet" {
+		t.Errorf("%s: %q", got.Verdict, got.Reason)
+	}
+}
+
 func TestWatcherTellsOfVerdicts(t *testing.T) {
 	l := newLoads(t, 4)
 	l.seconds(300, 10, 10, 10, 10)

@@ -57,7 +57,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	case len(hidden) > 0:
 		return true, "mode deferred tells backends apart by their MACs; not served, for an older one has the same: " + some("backend", hidden)
 	case len(shared) > 0:
-		return false, "no way around conntrack for what serves other VIPs or ports too: " + some("backend", shared)
+		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + some("backend", shared)
 	}
 	return false, ""
 }

@@ -52,7 +52,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 		}
 	}
 	if len(shared) > 0 {
-		return false, "no way around conntrack for what serves other VIPs or ports too: " + some("backend", shared)
+		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + some("backend", shared)
 	}
 	return false, ""
 }

@@ -26,7 +26,7 @@ type backendWriter struct {
 
 // command is one that writes to the backend named by its arguments VIP and NAME.
 func (b *backendWriter) command(use, short, done, method string, body func(cmd *cobra.Command, name string) (any, error)) *cobra.Command {
-	return &cobra.Command{Use: use + " VIP NAME", Short: short, Args: cobra.ExactArgs(2), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: use + " VIP NAME", Short: short, Args: exactly(2), RunE: func(cmd *cobra.Command, args []string) error {
 		path := fill("/vips/%/backends/%", args...)
 		if method == http.MethodPost {
 			path = fill("/vips/%/backends", args...)
@@ -115,8 +115,11 @@ func (b *backendWriter) set() *cobra.Command {
 }
 
 func (b *backendWriter) drain() *cobra.Command {
-	return b.command("drain", "Give a backend no new connections; those it has stay", "set to drain", http.MethodPatch,
+	cmd := b.command("drain", "Give a backend no new connections; those it has stay", "set to drain", http.MethodPatch,
 		func(*cobra.Command, string) (any, error) { return map[string]any{"admin": vip.Draining}, nil })
+	cmd.Long = "Give a backend no new connections; those it has stay until they end, at most for the VIP's drain_timeout.\n" +
+		"`evenflow backend set VIP NAME --admin enabled` takes it back."
+	return cmd
 }
 
 func (b *backendWriter) remove() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 )
 
 func backupCommand(t *terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a backup of the controller's store", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a backup of the controller's store", Args: exactly(1),
 		Long: "backup asks a running controller for all that it keeps: VIPs, ids given out, the topology, keys. With --data it reads the\n" +
 			"store of a controller that is stopped. FILE is replaced when the backup is whole, and readable by its owner alone: it\n" +
 			"holds keys.",
@@ -45,7 +45,7 @@ func backupCommand(t *terminal) *cobra.Command {
 }
 
 func restoreCommand(t *terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a backup the store of a controller that is stopped", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a backup the store of a controller that is stopped", Args: exactly(1),
 		Long: "restore checks a backup and makes it the store in a directory. Nothing is changed if the backup is damaged, if a\n" +
 			"controller uses the store, or if there is a store already and not --force.\n\n" +
 			"The VIPs come back under their ids. Connections that were made since the backup stay if their VIP and backend are in it.",

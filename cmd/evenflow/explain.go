@@ -44,7 +44,7 @@ func explainCommand(t *terminal) *cobra.Command {
 func explanation(src, dst, proto string, x apps.Explanation) string {
 	head := newTable("connection", fmt.Sprintf("%s to %s/%s", src, dst, proto))
 	head.add("vip", fmt.Sprintf("%s, mode %s", x.VIP, x.Mode))
-	client := "nobody knows where"
+	client := "not a known host: what all switches would choose"
 	if x.DPID != "" {
 		client = "at switch " + x.DPID
 	}

@@ -20,7 +20,7 @@ func getCommand(t *terminal) *cobra.Command {
 		g.command("switches", "", "All switches", "/switches", list(t.switchRows)),
 		g.command("ports", dpidArg, "The ports of a switch", "/switches/%/ports", list(portRows)),
 		g.command("flows", dpidArg, "The rules that a switch holds now, in the syntax of ovs-ofctl", "/switches/%/flows", flowLines),
-		g.command("hosts", "", "Hosts, as heard by ARP", "/hosts", list(hostRows)),
+		g.command("hosts", "", "Hosts, as heard by ARP and neighbour discovery", "/hosts", list(hostRows)),
 		g.command("links", "", "Links between switches", "/links", list(linkRows)),
 		g.imbalance(),
 		g.events(),
@@ -39,7 +39,7 @@ func (g *getter) command(name, arg, short, path string, asTable func([]byte) (st
 	cmd := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
 	if arg != "" {
 		cmd.Use += " " + arg
-		cmd.Args = cobra.ExactArgs(1)
+		cmd.Args = exactly(1)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := g.out.check(); err != nil {

@@ -26,7 +26,12 @@ const webRead = `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"8
 	"drain":{"since":"2026-05-01T11:56:00Z","ends":"2026-05-01T12:01:00Z"}}]}}`
 
 const dnsRead = `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"53-54","mode":"nat","scheduler":"source-hash","idle_timeout":"1m0s",
-	"backends":[],"version":1,"origin":"file","status":{"phase":"down","reason":"no backends","applied":[],"backends":[]}}`
+	"backends":[],"affinity":{"timeout":"10m0s"},"reject":"drop","on_imbalance":"reweight",
+	"version":1,"origin":"file","status":{"phase":"down","reason":"no backends","applied":[],"backends":[]}}`
+
+const gatewayRead = `{"name":"far","address":"10.0.0.102","protocol":"tcp","port":"80","mode":"deferred","gateways":["0000000000000001","0000000000000002"],
+	"backends":[],"version":2,"origin":"api","status":{"phase":"up","reason":"","applied":[],"backends":[],
+	"handover":{"step":"flip","generations":3,"pins":7,"waiting":"for switch 0000000000000002"}}}`
 
 const switchesRead = `{"items":[
 	{"dpid":"0000000000000001","connected":true,"ready":true,"openflow":"1.5","hash":"murmur","address":"127.0.0.1:40000","since":"2026-05-01T10:30:00Z","error":"",
@@ -43,13 +48,17 @@ const imbalanceRead = `{"name":"web","kind":"vip","verdict":"imbalanced","reason
 	"matrix":[["","**"],["**",""]],"pairs":[{"a":"b1","b":"b2","difference":1,"p":8e-7,"mark":"**"}]}`
 
 const untestedRead = `{"name":"dns","kind":"vip","verdict":"undecided","reason":"7 of 60 samples","since":"2026-05-01T11:59:53Z","top":"","streak":0,
-	"mode":"robust","tested":null,"f":null,"df1":null,"df2":null,"p":null,"effect_size":null,"gate":0.2,"window":{},"ports":[],"matrix":[],"pairs":[]}`
+	"mode":"robust","tested":null,"f":null,"df1":null,"df2":null,"p":null,"effect_size":null,"gate":0.2,
+	"window":{"samples":7,"size":60,"step":10,"interval":1,"restarted":"2026-05-01T11:59:53Z","reason":"begun"},
+	"ports":[{"name":"b1","dpid":"0000000000000000","port_no":0,"compared":false,"reason":"not heard yet","capacity":1,"mean":null,"deviation":null}],
+	"matrix":[],"pairs":[]}`
 
 func reads() map[string]answer {
 	return map[string]answer{
 		"GET /api/v1/vips":       {body: `{"items":[` + webRead + `,` + dnsRead + `]}`},
 		"GET /api/v1/vips/web":   {body: webRead},
 		"GET /api/v1/vips/a%2Fb": {body: dnsRead},
+		"GET /api/v1/vips/far":   {body: gatewayRead},
 		"GET /api/v1/switches":   {body: switchesRead},
 		"GET /api/v1/switches/0000000000000001/ports": {body: `{"items":[
 			{"port_no":1,"name":"s1-eth1","kind":"edge","rx_bps":0,"tx_bps":1234567,"rx_packets":10,"tx_packets":20,"errors":0,"up":true},
@@ -64,6 +73,7 @@ func reads() map[string]answer {
 		"GET /api/v1/events":             {body: `{"items":[{"id":1,"time":"2026-05-01T11:59:00Z","kind":"vip","subject":"web","message":"created"}]}`},
 		"GET /api/v1/imbalance":          {body: `{"items":[` + imbalanceRead + `,` + untestedRead + `]}`},
 		"GET /api/v1/vips/web/imbalance": {body: imbalanceRead},
+		"GET /api/v1/vips/dns/imbalance": {body: untestedRead},
 		"GET /api/v1/explain": {body: `{"vip":"web","mode":"group","dpid":"0000000000000001","backend":"b1","reason":"","switches":[
 			{"dpid":"0000000000000001","hash":"murmur","backend":"b1","reason":""},
 			{"dpid":"0000000000000002","hash":"","backend":"","reason":"its hash is not known"}]}`},
@@ -103,6 +113,20 @@ mode          nat source-hash
 phase         down: no backends
 version       1, declared by file
 idle timeout  1m0s
+affinity      10m0s
+reject        drop
+on imbalance  reweight
+
+BACKEND  ADDRESS  WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE  REASON
+`},
+		{"get vip far", `
+name      far
+service   10.0.0.102:80/tcp
+mode      deferred
+phase     up
+version   2, declared by api
+gateways  0000000000000001, 0000000000000002
+handover  step flip, 3 generations, 7 pins: for switch 0000000000000002
 
 BACKEND  ADDRESS  WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE  REASON
 `},
@@ -153,6 +177,16 @@ b3    0000000000000002  1   1         -         -          down
     b1  b2
 b1  \   **
 b2  **  \
+`},
+		{"get imbalance dns", `
+name     dns
+verdict  undecided: 7 of 60 samples
+since    2026-05-01T11:59:53Z
+test     mode robust, none yet
+window   7 of 60 samples of 1s, tested each 10; begun 7s ago: begun
+
+PORT  SWITCH  NO  CAPACITY  MEAN  DEVIATION  REASON
+b1    -       -   1         -     -          not heard yet
 `},
 		{"explain --src 10.0.0.9:40000 --dst 10.0.0.100:80", `
 connection  10.0.0.9:40000 to 10.0.0.100:80/tcp

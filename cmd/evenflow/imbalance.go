@@ -51,8 +51,12 @@ func (t *terminal) imbalanceText(raw []byte) (string, error) {
 	head := newTable("name", r.Name)
 	head.add("verdict", fmt.Sprintf("%s: %s", r.Verdict, r.Reason))
 	head.add("since", r.Since.Format(time.RFC3339))
-	head.add("test", fmt.Sprintf("mode %s, F %s, p %s, effect %s (gate %s), %d in a row", r.Mode, statistic(&r), digits(r.P),
-		percent(r.EffectSize), percent(apps.Number(r.Gate)), r.Streak))
+	test := fmt.Sprintf("mode %s, none yet", r.Mode)
+	if r.Tested != nil {
+		test = fmt.Sprintf("mode %s, F %s, p %s, effect %s (gate %s), %d in a row", r.Mode, statistic(&r), digits(r.P),
+			percent(r.EffectSize), percent(apps.Number(r.Gate)), r.Streak)
+	}
+	head.add("test", test)
 	head.add("window", fmt.Sprintf("%d of %d samples of %s, tested each %d; begun %s ago: %s", w.Samples, w.Size,
 		time.Duration(w.Interval*float64(time.Second)), w.Step, t.since(w.Restarted), w.Reason))
 	var out strings.Builder
@@ -63,7 +67,11 @@ func (t *terminal) imbalanceText(raw []byte) (string, error) {
 		if !math.IsNaN(float64(p.Mean)) {
 			mean = rate(float64(p.Mean))
 		}
-		ports.add(p.Name, p.DPID, p.PortNo, p.Capacity, mean, percent(p.Deviation), p.Reason)
+		dpid, no := "", ""
+		if p.DPID != 0 { // a host that has not been heard is at no port
+			dpid, no = p.DPID.String(), fmt.Sprint(p.PortNo)
+		}
+		ports.add(p.Name, dpid, no, p.Capacity, mean, percent(p.Deviation), p.Reason)
 	}
 	out.WriteString("\n" + ports.String())
 	if len(r.Matrix) > 0 {

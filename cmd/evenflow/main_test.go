@@ -127,7 +127,8 @@ func TestVersion(t *testing.T) {
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"fly", `unknown command "fly" for "evenflow"`},
-		{"get vip", "accepts 1 arg(s), received 0"},
+		{"get vip", "want 1 argument(s), got 0: evenflow get vip NAME"},
+		{"backend drain web", "want 2 argument(s), got 1: evenflow backend drain VIP NAME"},
 		{"get vipz", `unknown command "vipz": see evenflow get --help`},
 		{"backend grow web b1", `unknown command "grow": see evenflow backend --help`},
 		{"get vips -o xml", `--output "xml": want one of table, json, yaml`},

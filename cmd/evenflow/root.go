@@ -40,6 +40,16 @@ func parent(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// exactly wants n arguments; its error shows which.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("want %d argument(s), got %d: %s", n, len(args), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
 func versionCommand(t *terminal) *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		_, err := fmt.Fprintf(t.out, "evenflow %s, %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -65,6 +65,7 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 	if v.Health.Probes() {
 		head.add("health", healthText(v.Health))
 	}
+	addExtras(head, v)
 	out.WriteString(head.String())
 
 	state := make(map[string]vip.BackendStatus, len(v.Status.Backends))
@@ -99,6 +100,32 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 		out.WriteString("\n" + behind.String())
 	}
 	return out.String(), nil
+}
+
+// addExtras adds what a VIP has that is not the default, and how far a change has come.
+func addExtras(head *table, v vip.Read) {
+	if v.Affinity != nil {
+		head.add("affinity", v.Affinity.Timeout)
+	}
+	if v.Reject == vip.RejectDrop {
+		head.add("reject", v.Reject)
+	}
+	if v.OnImbalance == vip.Reweight {
+		head.add("on imbalance", v.OnImbalance)
+	}
+	if len(v.Gateways) > 0 {
+		head.add("gateways", strings.Join(v.Gateways, ", "))
+	}
+	if h := v.Status.HandOver; h != nil {
+		text := fmt.Sprintf("step %s, %d generations", h.Step, h.Generations)
+		if h.Pins > 0 {
+			text += fmt.Sprintf(", %d pins", h.Pins)
+		}
+		if h.Waiting != "" {
+			text += ": " + h.Waiting
+		}
+		head.add("handover", text)
+	}
 }
 
 // reason is a backend's, with the time that a drain still has.

@@ -15,7 +15,9 @@ import (
 )
 
 func vipCommand(t *terminal) *cobra.Command {
-	cmd := parent(&cobra.Command{Use: "vip", Short: "Create and delete VIPs"})
+	cmd := parent(&cobra.Command{Use: "vip", Short: "Create and delete VIPs",
+		Long: "Create and delete VIPs. To see them, `evenflow get vips`; to change their backends, `evenflow backend`; to change\n" +
+			"the rest of them, `evenflow apply`."})
 	con, w := newConnection(t, cmd), newWrite(cmd)
 	cmd.AddCommand(vipCreate(t, con, w), vipDelete(t, con, w))
 	return cmd
@@ -27,7 +29,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var protocol, port, mode, reject, onImbalance string
 	var idle, drain, affinity time.Duration
 	var backends []string
-	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: exactly(1),
 		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3\n" +
 			"  evenflow vip create web --address 10.0.0.100 --port 80 --health tcp --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080\n" +
 			"  evenflow vip create web6 --address fd00::100 --port 80 --backend b1=[fd00::1]:8080"}
@@ -35,8 +37,9 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.StringVar(&spec.Address, "address", "", "address of the VIP")
 	f.StringVar(&port, "port", "", `port, or a range such as "8000-8010"`)
 	f.StringVar(&protocol, "protocol", "tcp", "tcp or udp")
-	f.StringVar(&mode, "mode", "", "who chooses a backend (default: the server's)")
-	f.StringVar(&spec.Scheduler, "scheduler", "", strings.Join(vip.Schedulers(), ", "))
+	f.StringVar(&mode, "mode", "", "who chooses a backend: group (the switch, conntrack keeps it), nat (the controller), deferred or othello (the switch, "+
+		"each packet anew) (default: group)")
+	f.StringVar(&spec.Scheduler, "scheduler", "", "how mode nat chooses: "+strings.Join(vip.Schedulers(), ", ")+" (default: two-choices)")
 	f.DurationVar(&idle, "idle-timeout", 0, "after which a silent connection is over (default: 1h for tcp, 1m for udp)")
 	f.DurationVar(&drain, "drain-timeout", 0, "after which the connections of a draining backend are ended (default: 5m)")
 	f.DurationVar(&affinity, "affinity", 0, "for which a client comes to the same backend (default: not at all)")
@@ -82,7 +85,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 }
 
 func vipDelete(t *terminal, con *connection, w *write) *cobra.Command {
-	return &cobra.Command{Use: "delete NAME", Short: "Delete a VIP; its connections end", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "delete NAME", Short: "Delete a VIP; its connections end", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := con.open()
 			if err != nil {
