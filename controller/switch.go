@@ -48,6 +48,7 @@ type Switch struct {
 	done  chan struct{} // closed when the session is to end
 	gone  chan struct{} // closed when all is over
 	rtt   atomic.Int64
+	asked atomic.Int64 // when an echo request was sent that has no reply yet, in ns since 1970; 0: there is none
 
 	mu    sync.Mutex
 	why   error // set before done is closed
@@ -222,6 +223,8 @@ func (sw *Switch) alive() error { return sw.echo(sw.c.cfg.TakeoverTimeout) }
 // echo measures how long the peer takes to answer.
 func (sw *Switch) echo(limit time.Duration) error {
 	start := time.Now()
+	sw.asked.Store(start.UnixNano())
+	defer sw.asked.Store(0)
 	q, xid := sw.ask("echo request", openflow.TypeEchoReply, plain(func(b []byte, v openflow.Version, xid uint32) []byte {
 		return openflow.AppendEchoRequest(b, v, xid, nil)
 	}))
@@ -230,6 +233,15 @@ func (sw *Switch) echo(limit time.Duration) error {
 	}
 	sw.rtt.Store(int64(time.Since(start)))
 	return nil
+}
+
+// Lag is how long the switch takes now to answer, by the last echo request: with what is waiting on the way to it and back.
+func (sw *Switch) Lag() time.Duration {
+	lag := time.Duration(sw.rtt.Load())
+	if at := sw.asked.Load(); at != 0 {
+		lag = max(lag, time.Since(time.Unix(0, at)))
+	}
+	return lag
 }
 
 // end makes the session end, for the first reason given.

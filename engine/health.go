@@ -36,6 +36,14 @@ func (w probeWay) Heard(d flows.DPID) uint64 {
 	return 0
 }
 
+// Lag is how long a switch takes now to answer.
+func (w probeWay) Lag(d flows.DPID) time.Duration {
+	if sw, ok := w.e.ctl.Switch(d); ok {
+		return sw.Lag()
+	}
+	return 0
+}
+
 // probed takes down the backends whose probes have failed, and notes of those which the topology takes for down that they have.
 func (e *Engine) probed(x *apps.VIP) {
 	if !x.Spec.Health.Probes() {

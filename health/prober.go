@@ -29,6 +29,8 @@ type Switches interface {
 	Send(at topo.PortID, frame []byte) bool
 	// Heard rises whenever something has come from a switch and has been worked off.
 	Heard(d flows.DPID) uint64
+	// Lag is how long a switch takes now to answer anything: what else goes to it and comes from it may keep a probe waiting.
+	Lag(d flows.DPID) time.Duration
 }
 
 // Config is how a Prober works. Switches is required.
@@ -121,9 +123,13 @@ func (p *Prober) tick(now time.Time) (out []packet, next time.Time) {
 	return out, p.expected
 }
 
-// overdue ends the wait for an answer, unless nothing at all has come from the switch since it was asked: then it is the switch
+// overdue ends the wait for an answer, unless the way to the switch and back takes so long, which is no fault of the backend, or nothing at all has come from the switch since it was asked: then it is the switch
 // that may be hung, or we that have not read yet. Its session ends if it stays so.
 func (p *Prober) overdue(now time.Time, x *probe) {
+	if due := x.due.Add(p.cfg.Switches.Lag(x.at.DPID)); due.After(now) {
+		p.schedule.at(x, due)
+		return
+	}
 	if p.cfg.Switches.Heard(x.at.DPID) == x.heard {
 		p.schedule.at(x, now.Add(hearAgain))
 		return
@@ -141,7 +147,7 @@ func (p *Prober) forgive(now time.Time) {
 	p.strays.stalls++
 	for _, x := range p.schedule {
 		if x.waiting {
-			x.next = x.next.Add(late)
+			x.next, x.due = x.next.Add(late), x.due.Add(late)
 		}
 	}
 	heap.Init(&p.schedule)
@@ -158,7 +164,8 @@ func (p *Prober) begin(now time.Time, x *probe) (packet, bool) {
 		return packet{}, false
 	}
 	x.waiting, x.heard = true, p.cfg.Switches.Heard(x.at.DPID)
-	p.schedule.at(x, now.Add(x.timeout))
+	x.due = now.Add(x.timeout)
+	p.schedule.at(x, x.due)
 	return packet{x.at, b, x, x.sent}, true
 }
 

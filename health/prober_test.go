@@ -89,9 +89,12 @@ type line struct {
 	mute  bool
 	heard uint64
 	sent  int
+	lag   time.Duration
 }
 
 func (l *line) Send(topo.PortID, []byte) bool { l.sent++; return false }
+
+func (l *line) Lag(flows.DPID) time.Duration { return l.lag }
 
 func (l *line) Heard(flows.DPID) uint64 {
 	if !l.mute {
@@ -428,6 +431,34 @@ func TestSwitchHung(t *testing.T) {
 	r.run(5 * time.Second)
 	if down := r.verdicts(); down == "" {
 		t.Error("heard again, but not its backends: nobody is down")
+	}
+}
+
+// A switch that is kept busy, and takes longer to pass a probe and its answer than a backend may take, has nobody marked down.
+// That it is slow hides no backend that does not answer at all.
+func TestSwitchSlow(t *testing.T) {
+	r := newRig(t)
+	r.follow(view(network(1), connected(1), declared(t, 1, "10.0.255.1", everySecond, 1)))
+	r.run(5 * time.Second)
+	var frame []byte
+	var asked time.Time
+	r.answer = func(f *apps.Frame) []byte { frame, asked = answerTo(f), r.now; return nil }
+	for _, r.lag = range []time.Duration{0, time.Second} {
+		for range 200 {
+			r.run(100 * time.Millisecond)
+			if frame != nil && r.now.Sub(asked) > 600*time.Millisecond { // the timeout is 500 ms
+				r.hear(r.view.VIPs[0].Backends[0].Host.At, frame)
+				frame = nil
+			}
+		}
+		if down := r.verdicts(); (down == "") != (r.lag > 0) {
+			t.Errorf("lag %v: %q", r.lag, down)
+		}
+	}
+	r.answer = mute
+	r.run(20 * time.Second)
+	if down := r.verdicts(); down == "" {
+		t.Error("no answer from behind a slow switch, and nobody is down")
 	}
 }
 

@@ -17,8 +17,9 @@ type probe struct {
 
 	waiting bool // for an answer to the probe with the secret
 	secret  secret
-	heard   uint64 // of its switch when it was sent
-	sent    uint32 // probes
+	heard   uint64    // of its switch when it was sent
+	due     time.Time // when the answer is, from a switch without lag
+	sent    uint32    // probes
 }
 
 // schedule is the probes whose next step has a time, the earliest first: a heap.
