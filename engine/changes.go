@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -36,9 +35,12 @@ func changes(old, now *vip.Spec) string {
 	differ("idle_timeout", old.IdleTimeout, now.IdleTimeout)
 	differ("on_imbalance", old.OnImbalance, now.OnImbalance)
 	differ("drain_timeout", old.DrainTimeout, now.DrainTimeout)
-	differ("gateways", old.Gateways, now.Gateways)
-	differ("affinity", text(old.Affinity), text(now.Affinity))
-	differ("health", text(old.Health), text(now.Health))
+	differ("reject", old.Reject, now.Reject)
+	differ("gateways", list(old.Gateways), list(now.Gateways))
+	differ("handover", old.HandOver, now.HandOver)
+	differ("handover_idle", old.HandOverIdle, now.HandOverIdle)
+	differ("affinity", affinity(old.Affinity), affinity(now.Affinity))
+	differ("health", old.Health, now.Health)
 	before := make(map[string]*vip.BackendSpec, len(old.Backends))
 	for i := range old.Backends {
 		before[old.Backends[i].Name] = &old.Backends[i]
@@ -72,16 +74,18 @@ func weight(b *vip.BackendSpec) int {
 	return *b.Weight
 }
 
-// text is a value that may be missing.
-func text[T any](v *T) string {
-	if v == nil {
+func affinity(a *vip.Affinity) string {
+	if a == nil {
 		return "none"
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "unknown"
+	return a.Timeout.String()
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
 	}
-	return string(b)
+	return strings.Join(names, ", ")
 }
 
 // cut shortens a text at the end of a word.

@@ -169,11 +169,16 @@ func TestPhaseNext(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	one, three := 1, 3
-	a := vip.Spec{Scheduler: "two-choices", Backends: []vip.BackendSpec{
-		{Name: "b1", Address: "10.0.0.1", Weight: &one, Admin: vip.Enabled}, {Name: "b2", Address: "10.0.0.2"}}}
-	b := vip.Spec{Scheduler: "round-robin", Health: &vip.Health{Type: "tcp"}, Backends: []vip.BackendSpec{
-		{Name: "b1", Address: "10.0.0.1", Weight: &three, Admin: vip.Draining}, {Name: "b3", Address: "10.0.0.3"}}}
-	want := `scheduler two-choices → round-robin; health none → {"type":"tcp"}; ` +
+	a := vip.Spec{Scheduler: "two-choices", Reject: vip.RejectAnswer, HandOver: 32, HandOverIdle: vip.Duration(time.Hour),
+		Backends: []vip.BackendSpec{
+			{Name: "b1", Address: "10.0.0.1", Weight: &one, Admin: vip.Enabled}, {Name: "b2", Address: "10.0.0.2"}}}
+	b := vip.Spec{Scheduler: "round-robin", Reject: vip.RejectDrop, Gateways: []string{"0000000000000001"}, HandOver: 4,
+		HandOverIdle: vip.Duration(time.Minute), Affinity: &vip.Affinity{Timeout: vip.Duration(time.Hour)},
+		Health: &vip.Health{Type: "tcp", Interval: vip.Duration(time.Second), Timeout: vip.Duration(time.Second), Rise: 2, Fall: 3},
+		Backends: []vip.BackendSpec{
+			{Name: "b1", Address: "10.0.0.1", Weight: &three, Admin: vip.Draining}, {Name: "b3", Address: "10.0.0.3"}}}
+	want := `scheduler two-choices → round-robin; reject answer → drop; gateways none → 0000000000000001; handover 32 → 4; ` +
+		`handover_idle 1h0m0s → 1m0s; affinity none → 1h0m0s; health none → tcp probes every 1s, timeout 1s, rise 2, fall 3; ` +
 		`b1 weight 1 → 3; b1 enabled → draining; b3 added at 10.0.0.3; b2 removed`
 	if got := changes(&a, &b); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -1,6 +1,9 @@
 package vip
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // How backends are probed.
 const (
@@ -34,6 +37,14 @@ const (
 
 // Probes reports whether backends are probed.
 func (h *Health) Probes() bool { return h != nil && h.Type != HealthNone }
+
+// String says how backends are probed, such as "tcp probes every 2s, timeout 1s, rise 2, fall 3", or "none".
+func (h *Health) String() string {
+	if !h.Probes() {
+		return HealthNone
+	}
+	return fmt.Sprintf("%s probes every %s, timeout %s, rise %d, fall %d", h.Type, h.Interval, h.Timeout, h.Rise, h.Fall)
+}
 
 // fill writes defaults over what is left out, unless nothing is probed: then it means nothing.
 func (h *Health) fill() {

@@ -34,8 +34,3 @@ func (h *healthFlags) spec(cmd *cobra.Command) *vip.Health {
 	}
 	return nil
 }
-
-// healthText says how backends are probed.
-func healthText(h *vip.Health) string {
-	return fmt.Sprintf("%s probes every %s, timeout %s, rise %d, fall %d", h.Type, h.Interval, h.Timeout, h.Rise, h.Fall)
-}

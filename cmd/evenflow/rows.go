@@ -63,7 +63,7 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 		head.add("idle timeout", v.IdleTimeout)
 	}
 	if v.Health.Probes() {
-		head.add("health", healthText(v.Health))
+		head.add("health", v.Health)
 	}
 	addExtras(head, v)
 	out.WriteString(head.String())

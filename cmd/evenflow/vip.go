@@ -30,6 +30,8 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var idle, drain, affinity time.Duration
 	var backends []string
 	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: exactly(1),
+		Long: "Create a VIP. What has no flag here (gateways, handover, capacities of backends) is set by `evenflow apply`; docs/api.md has\n" +
+			"all fields.",
 		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3\n" +
 			"  evenflow vip create web --address 10.0.0.100 --port 80 --health tcp --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080\n" +
 			"  evenflow vip create web6 --address fd00::100 --port 80 --backend b1=[fd00::1]:8080"}
