@@ -39,8 +39,7 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.StringVar(&spec.Address, "address", "", "address of the VIP")
 	f.StringVar(&port, "port", "", `port, or a range such as "8000-8010"`)
 	f.StringVar(&protocol, "protocol", "tcp", "tcp or udp")
-	f.StringVar(&mode, "mode", "", "who chooses a backend: group (the switch, conntrack keeps it), nat (the controller), deferred or othello (the switch, "+
-		"each packet anew) (default: group)")
+	f.StringVar(&mode, "mode", "", "group (the switch chooses, conntrack keeps), nat (the controller), deferred, othello (the switch, each packet anew) (default: group)")
 	f.StringVar(&spec.Scheduler, "scheduler", "", "how mode nat chooses: "+strings.Join(vip.Schedulers(), ", ")+" (default: two-choices)")
 	f.DurationVar(&idle, "idle-timeout", 0, "after which a silent connection is over (default: 1h for tcp, 1m for udp)")
 	f.DurationVar(&drain, "drain-timeout", 0, "after which the connections of a draining backend are ended (default: 5m)")
