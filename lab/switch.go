@@ -21,7 +21,6 @@ type Switch struct {
 	dir       string
 	dpid      uint64
 	protocols []string
-	tunnels   []tunnelEnd
 	db, vs    *Process
 }
 
@@ -240,9 +239,6 @@ func (s *Switch) Start() {
 	}
 	// Any change that is waited for is done when the bridge is set up.
 	s.Vsctl("set", "bridge", s.name, "external_ids:lab-started="+fmt.Sprint(s.vs.PID()))
-	if err := s.addressTunnels(); err != nil {
-		s.lab.t.Fatalf("lab: switch %s: %v", s.name, err)
-	}
 }
 
 // Restart is Kill and Start.
