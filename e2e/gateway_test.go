@@ -102,3 +102,44 @@ func tryGateways(t *testing.T, mode vip.Mode) {
 	}
 	p.whole()
 }
+
+// A gateway at the end of a link sends what it has chosen for back by that link.
+//
+//	s2 (b1, b2) ── s1 (c1) ── s3 (b3, b4)
+func TestGatewayAtTheEnd(t *testing.T) {
+	w := newNetwork(t, 3, "OpenFlow15")
+	w.join(1, 10, 2, 11)
+	w.join(1, 12, 3, 11)
+	p := &handOver{network: w, client: w.host("c1", 11, 1, 1)}
+	for i := range 4 {
+		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 2+i/2, 1+i%2))
+	}
+	serve(8080, p.backends...)
+	p.seen.listen(5353, p.backends...)
+	w.start()
+	for i, s := range handOverServices {
+		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred},
+			s.port, p.backends...)
+	}
+	p.begin(20, 10, 10)
+	for _, i := range []int{2, 3} {
+		for _, s := range handOverServices {
+			w.change(http.MethodPatch, s.name, map[string]any{"gateways": []string{dpid(w.sw(i))}})
+		}
+		by := map[string]int{}
+		for range 20 {
+			c := p.dial(p.client, "tcp", "", p.family.web(80))
+			by[p.who(c)]++
+			_ = c.Close()
+		}
+		asked := p.asked.Load()
+		p.Eventually(patience, func() error { // more than once each
+			if n := p.asked.Load() - asked; n < 2*(20+10) {
+				return fmt.Errorf("%d answers", n)
+			}
+			return nil
+		})
+		t.Logf("gateway s%d: new connections are at %v; %d broken, %d moved", i, by, p.broken.Load(), p.moved.Load())
+	}
+	p.whole()
+}

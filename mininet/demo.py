@@ -6,7 +6,7 @@ time, and fetch pages, each over a new connection, while what an operator does,
 and what he does not, happens: see ACTS. No request may fail. No connection may
 break or go to another server, but those to a server that is lost, or that has
 drained for as long as it may. A batch of requests after each act shows who
-serves.
+serves. A second VIP shows the same of a mode whose gateways keep no state.
 
 On a terminal the network stays up at the end until Enter or Ctrl-C. The last
 line is `demo: ok requests=N failed=0 broken=0`, with exit code 0, or
@@ -30,16 +30,24 @@ DRAIN = 10  # seconds that connections to a draining backend have
 
 
 class Demo:
-    """The VIP on a started network, and what came of the traffic through it."""
+    """A VIP on a started network, and what came of the traffic through it."""
 
-    def __init__(self, net, each):
+    def __init__(self, net, each, name="web", address="10.0.0.100", **fields):
         self.net, self.controller, self.each = net, net.controllers[0], each
-        self.vip = Service(self.controller, "web", "10.0.0.100", 80, BACKEND_PORT, [net[name] for name in BACKENDS])
+        self.vip = Service(self.controller, name, address, 80, BACKEND_PORT, [net[name] for name in BACKENDS], **fields)
         self.clients = [net[name] for name in CLIENTS]
         self.batches = []  # (names that must serve, {name: [answers, failures]})
         self.held = []
         self.lost = {}  # servers whose connections end rightly, and how many of theirs were broken before
         self.broken = 0
+        self.beside = []  # demos of further VIPs
+
+    def another(self, name, address, **fields):
+        """A demo of another VIP, whose batches and broken connections are told of with this one's."""
+        other = Demo(self.net, self.each, name, address, **fields)
+        other.batches = self.batches
+        self.beside.append(other)
+        return other
 
     def batch(self, title, serving):
         """Requests from both clients at once, which all of `serving` must answer and nobody else may."""
@@ -81,13 +89,14 @@ class Demo:
                 raise Failure("%s served nothing in batch %d" % (", ".join(silent), number))
             if wrong:
                 raise Failure("%s served %d connections in batch %d" % (wrong[0], result[wrong[0]][0], number))
-        if failed or self.broken:
-            raise Failure("requests=%d failed=%d broken=%d" % (requests, failed, self.broken))
+        broken = self.broken + sum(other.broken for other in self.beside)
+        if failed or broken:
+            raise Failure("requests=%d failed=%d broken=%d" % (requests, failed, broken))
         return requests
 
     def stop(self):
-        for held in self.held:
-            held.stop()
+        for running in self.held + self.beside:
+            running.stop()
 
 
 def others(*away):
@@ -150,7 +159,21 @@ def drain_ended(demo):
     demo.check_held()
 
 
-ACTS = [added, drained, controller_killed, cable_pulled, drain_ended]
+def gateways_moved(demo):
+    """A VIP of mode deferred, whose gateways keep nothing: b4 is added, b1 drained, and the gateways move"""
+    other = demo.another("stateless", "10.0.0.101", mode="deferred")
+    other.vip.declare(["b1", "b2"])
+    other.hold()
+    other.vip.add("b4")
+    other.check_held()
+    other.vip.set("b1", admin="draining")
+    for switch in ("s2", "s3"):
+        other.vip.alter(gateways=[demo.net[switch].dpid])
+        other.check_held()
+    other.batch("no new connections for b1, chosen for at s3", ["b2", "b4"])
+
+
+ACTS = [added, drained, controller_killed, cable_pulled, drain_ended, gateways_moved]
 
 
 def table(batches):

@@ -39,6 +39,10 @@ class Judge(unittest.TestCase):
     def test_broken(self):
         with self.assertRaisesRegex(demo.Failure, "requests=300 failed=0 broken=2"):
             shown(broken=2).judge()
+        both = shown(broken=1)
+        both.another("other", "10.0.0.101").broken = 1
+        with self.assertRaisesRegex(demo.Failure, "requests=300 failed=0 broken=2"):
+            both.judge()
 
 
 class CheckHeld(unittest.TestCase):

@@ -11,10 +11,10 @@ def say(text):
 
 
 class Service:
-    """A VIP for TCP, in the default mode, on backends whose names stand for hosts of Mininet."""
+    """A VIP for TCP, in the default mode if its fields do not say another, on backends whose names stand for hosts of Mininet."""
 
-    def __init__(self, controller, name, address, port, backend_port, hosts):
-        self.controller, self.name, self.backend_port = controller, name, backend_port
+    def __init__(self, controller, name, address, port, backend_port, hosts, **fields):
+        self.controller, self.name, self.backend_port, self.fields = controller, name, backend_port, fields
         self.address, self.port = address, port
         self.addresses = {host.name: host.IP() for host in hosts}
 
@@ -27,9 +27,9 @@ class Service:
 
     def declare(self, names, **fields):
         """Declare it on some of the backends, each with these fields; they are up when this returns."""
-        self.controller.call("POST", "/api/v1/vips?wait=30s", {
-            "name": self.name, "address": self.address, "protocol": "tcp", "port": self.port,
-            "backends": [self.backend(name, **fields) for name in names]})
+        self.controller.call("POST", "/api/v1/vips?wait=30s", dict(
+            self.fields, name=self.name, address=self.address, protocol="tcp", port=self.port,
+            backends=[self.backend(name, **fields) for name in names]))
         self.await_states(dict.fromkeys(names, "up"))
 
     def alter(self, **fields):

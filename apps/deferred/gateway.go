@@ -13,12 +13,12 @@ import (
 const prioGateway = 110
 
 // gateways is the way to each of them; on a gateway itself what comes for it is chosen for, as if it entered here. It gets the
-// VIPs' MAC, so that what is for no VIP ends.
+// VIPs' MAC, so that what is for no VIP ends, and may leave by the link it came by.
 func (b *builder) gateways() {
 	for _, d := range slices.Sorted(maps.Keys(b.view.Gateways)) {
 		m := flows.Match{}.MAC(flows.EthDst, b.view.Gateways[d])
 		if d == b.at.DPID {
-			b.rule(apps.TableForward, prioGateway, 0, m, flows.SetMAC(flows.EthDst, apps.VIPMAC), flows.Go(apps.TableVIP))
+			b.rule(apps.TableForward, prioGateway, 0, m, flows.SetMAC(flows.EthDst, apps.VIPMAC), flows.BackToInPort(), flows.Go(apps.TableVIP))
 		} else if no, ok := b.view.Topo.NextHop(b.at.DPID, d); ok {
 			b.rule(apps.TableForward, prioGateway, 0, m, flows.BackToInPort(), flows.SetNum(apps.RegOutput, uint64(no)), flows.Go(apps.TableOutput))
 		}
