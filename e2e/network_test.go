@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -138,6 +139,13 @@ func (w *network) service(spec vip.Spec, port uint16, backends ...*lab.Host) {
 	for _, b := range spec.Backends {
 		w.awaitState(spec.Name, b.Name, vip.StateUp)
 	}
+	w.Eventually(patience, func() error { // backends are shown up before every switch knows of it
+		r, err := w.vip(spec.Name)
+		if err == nil && r.Status.Phase == vip.PhasePending && !slices.ContainsFunc(r.Status.Applied, func(a vip.Applied) bool { return a.Error != "" }) {
+			err = fmt.Errorf("%s is %s (%s)", spec.Name, r.Status.Phase, r.Status.Reason)
+		}
+		return err
+	})
 	if spec.Mode == vip.ModeDeferred || spec.Mode == vip.ModeOthello {
 		w.awaitSteady(spec.Name, len(backends))
 	}

@@ -142,6 +142,14 @@ func (k *acks) of(d flows.DPID, o apps.Owner) (done uint64, open ack, known bool
 	return s.version, ack{}, true
 }
 
+// versionOf is the VIP's version that what an owner was last said to want was made of.
+func (k *acks) versionOf(o apps.Owner) uint64 {
+	if s := k.sent[o]; s != nil {
+		return s.version
+	}
+	return 0
+}
+
 // refusal is the switch's last word if it was a refusal; "" while something newer is on its way.
 func (a *ack) refusal() string {
 	if a.pending {

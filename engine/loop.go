@@ -115,5 +115,6 @@ func (e *Engine) settle() {
 	e.view.Store(v)
 	e.noteBackends(old, v)
 	e.push(old, v, dirtyOwners(old, v, e.settled.deleted))
+	e.status.pushed(v)
 	e.settled = settled{topo: v.Topo, attached: map[flows.DPID]bool{}}
 }

@@ -14,6 +14,7 @@ import (
 type status struct {
 	mu       sync.Mutex
 	acks     acks
+	shown    *apps.View // the newest of which all has been handed to the controller
 	backends map[backendKey]since
 	known    map[flows.DPID]*knownSwitch
 	leaving  map[string]*vip.VIP // deleted VIPs by name, until every connected switch has let go of them
@@ -139,17 +140,26 @@ func (s *status) left(x *vip.VIP) bool {
 	return true
 }
 
-// appliedTo says what each connected switch has confirmed of a VIP, and whether all have confirmed at least version. A VIP
-// stands on two owners: itself and its address.
+// pushed notes that what a view's owners want is on its way to the switches.
+func (s *status) pushed(v *apps.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown = v
+	s.wake()
+}
+
+// appliedTo says what each connected switch has confirmed of a VIP, and whether all have confirmed at least version, and of that
+// what has followed from it since, such as a backend that has come up. A VIP stands on two owners: itself and its address.
 func (s *status) appliedTo(x *apps.VIP, switches []flows.DPID, version uint64, room []vip.Applied) (out []vip.Applied, all bool) {
 	out = room[:0]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all = true
+	all = s.shown == nil || s.shown.VIP(x.ID) == nil || s.shown.VIP(x.ID) == x // else nothing has been sent of it yet
 	for _, d := range switches {
 		done, own, known := s.acks.of(d, vipOwner(x.VIP))
 		_, address, both := s.acks.of(d, addressOwner(x.Address))
-		ok := known && both && own.err == "" && address.err == "" && !address.pending && done >= version
+		ok := known && both && own.err == "" && address.err == "" && !address.pending && done >= version &&
+			!(own.pending && s.acks.versionOf(vipOwner(x.VIP)) == version)
 		r := vip.Applied{DPID: d, Version: done, Error: own.refusal()}
 		if r.Error == "" {
 			r.Error = address.refusal()
