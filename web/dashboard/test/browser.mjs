@@ -95,7 +95,7 @@ test("loads are compared, and an uneven one is found", async () => {
   await until("a dot for each sample of each port", async () => (await page.locator(".strips .sample").count()) === 40);
   assert.equal(await page.locator(".matrix tbody td").count(), 16);
   await net.tell("traffic", "c2", "http://10.0.0.1:8080/", 150); // to b1, past the VIP
-  await until("b1 to be found", async () => (await page.locator(".lead .badge").innerText()) === "imbalanced");
+  await until("b1 to be found", async () => (await page.locator(".lead .badge").innerText()) === "imbalanced", 60000);
   await wait(page.locator(".matrix td.differs").first());
   assert.match(await page.locator(".facts").innerText(), /of b1/);
   await until("the tests in both plots", async () => (await page.locator(".course circle.imbalanced").count()) >= 6);
