@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/othello"
@@ -15,12 +13,9 @@ import (
 // the packet-out's own actions, put once in a session. Until it is answered, or the time for that is over, the switch is
 // believed.
 type codeTest struct {
-	mu    sync.Mutex
-	asked time.Time // the zero time: not yet
+	question
 	back  [othello.Samples]bool
-	left  int    // samples that have not come back
 	wrong string // of the first that was
-	late  bool   // that has been told
 }
 
 // askCodes puts the question to a switch that may have mode othello.
@@ -30,7 +25,7 @@ func (e *Engine) askCodes(d flows.DPID) {
 		return
 	}
 	s := e.session(sw)
-	if info := sw.Info(); s == nil || !info.Nicira || info.Version < openflow.V15 || !s.codes.begin(e.cfg.Now()) {
+	if info := sw.Info(); s == nil || !info.Nicira || info.Version < openflow.V15 || !s.codes.begin(e.cfg.Now(), othello.Samples) {
 		return
 	}
 	for i := range othello.Samples {
@@ -38,17 +33,6 @@ func (e *Engine) askCodes(d flows.DPID) {
 		sw.PacketOut(flows.PortController, actions, frame)
 	}
 	sw.Flush()
-}
-
-// begin reports whether the question is to be put.
-func (t *codeTest) begin(now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.asked.IsZero() {
-		return false
-	}
-	t.asked, t.left = now, othello.Samples
-	return true
 }
 
 // codeAnswer takes a packet-in if it is a sample that comes back. It runs in the session's reader.
@@ -103,17 +87,6 @@ func (e *Engine) lateCodes(s *session) {
 			e.codesFound(s, fmt.Sprintf("%d of %d packets that show its hash have not come back in %s", left, othello.Samples, hashPatience))
 		})
 	}
-}
-
-// overdue is how many samples are wanting though their time is over, once.
-func (t *codeTest) overdue(now time.Time) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.late || t.asked.IsZero() || now.Sub(t.asked) < hashPatience {
-		return 0
-	}
-	t.late = true
-	return t.left
 }
 
 // codesOf is what is known of a switch, in a word: "" before it has answered.

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/flows"
@@ -11,19 +9,12 @@ import (
 	"github.com/evenflow/evenflow/ovshash"
 )
 
-// hashPatience is how long a switch may take to hand all samples back before that is told. They count all the same when they
-// come later.
-const hashPatience = 10 * time.Second
-
 // hashTest is the question to a switch by which hash its select groups choose: sample packets through a group of its own, put
 // once in a session, when the switch holds its base. The packets come back with the choice in a register, and pass no rule and
 // no conntrack.
 type hashTest struct {
-	mu    sync.Mutex
-	asked time.Time // the zero time: not yet
-	left  int       // samples that have not come back
+	question
 	picks [apps.HashSamples]uint32
-	late  bool // that has been told
 }
 
 // askHash puts the question, to a switch that has bucket ids and selection methods.
@@ -36,7 +27,7 @@ func (e *Engine) askHash(d flows.DPID) {
 	if info := sw.Info(); s == nil || !info.Nicira || info.Version < openflow.V15 {
 		return
 	}
-	if !s.hash.begin(e.cfg.Now()) {
+	if !s.hash.begin(e.cfg.Now(), apps.HashSamples) {
 		return
 	}
 	for i := range apps.HashSamples {
@@ -44,17 +35,6 @@ func (e *Engine) askHash(d flows.DPID) {
 		sw.PacketOut(flows.PortController, []flows.Action{flows.ToGroup{ID: apps.GroupHash}}, frame)
 	}
 	sw.Flush()
-}
-
-// begin reports whether the question is to be put.
-func (t *hashTest) begin(now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.asked.IsZero() {
-		return false
-	}
-	t.asked, t.left = now, apps.HashSamples
-	return true
 }
 
 // hashAnswer takes a packet-in if it is a sample that comes back. It runs in the session's reader.
@@ -109,17 +89,6 @@ func (e *Engine) lateHash(s *session) {
 		e.tell("switch", s.dpid.String(), fmt.Sprintf("%d of %d packets that show its hash have not come back in %s; it is asked again when it next connects",
 			left, apps.HashSamples, hashPatience))
 	}
-}
-
-// overdue is how many samples are wanting though their time is over, once.
-func (t *hashTest) overdue(now time.Time) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.late || t.asked.IsZero() || now.Sub(t.asked) < hashPatience {
-		return 0
-	}
-	t.late = true
-	return t.left
 }
 
 // hashKnown is what is known of a switch's hash. What was found in an earlier session is kept, to be compared.
