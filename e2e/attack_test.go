@@ -224,13 +224,18 @@ func TestHostileHosts(t *testing.T) {
 		}
 	})
 	t.Run("others' MACs", func(t *testing.T) {
-		for range 50 {
-			for _, h := range []*lab.Host{client, backend} {
-				send(out, from(hostMAC(t, h), hostMAC(t, quiet)), arpOf(1, hostMAC(t, h), hostMAC(t, h), h.IP(), evil.IP()))
-				send(away, from(hostMAC(t, h), hostMAC(t, quiet)))
+		// One after the other: there is one claim on a host at a time, and what comes meanwhile is not looked at.
+		for _, claimant := range []struct {
+			out *lab.Frames
+			at  string
+		}{{out, at}, {away, "0000000000000002:5"}} {
+			for range 50 {
+				for _, h := range []*lab.Host{client, backend} {
+					send(claimant.out, from(hostMAC(t, h), hostMAC(t, quiet)), arpOf(1, hostMAC(t, h), hostMAC(t, h), h.IP(), evil.IP()))
+				}
 			}
+			w.told("move to " + claimant.at + " refused: still answers")
 		}
-		w.told("move to " + at + " refused: still answers")
 		served(t)
 		place(t, client, "0000000000000001:1")
 		place(t, backend, "0000000000000002:1")
