@@ -98,7 +98,7 @@ func indexOf(list []vip.BackendSpec, name string) int {
 }
 
 func (s *Server) createBackend(ctx context.Context, in *vipWrite) (*backendOutput, error) {
-	m, err := s.bodies.parse(in.RawBody)
+	m, err := s.bodies.declared(in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Server) createBackend(ctx context.Context, in *vipWrite) (*backendOutpu
 
 // putBackend replaces a backend, or adds it when there is none of the name.
 func (s *Server) putBackend(ctx context.Context, in *backendWrite) (*backendOutput, error) {
-	m, err := s.bodies.parse(in.RawBody)
+	m, err := s.bodies.declared(in.RawBody)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,16 @@ func (b bodies) parse(raw []byte) (map[string]any, error) {
 	return m, nil
 }
 
+// declared reads the JSON object that declares a VIP or a backend. What a read adds to it is passed over, so that what was read
+// can be changed and written back; whether somebody else has changed it meanwhile is for If-Match to say.
+func (b bodies) declared(raw []byte) (map[string]any, error) {
+	m, err := b.parse(raw)
+	for _, field := range []string{"status", "version", "origin"} {
+		delete(m, field)
+	}
+	return m, err
+}
+
 // decode turns plain values into out, which the component named describes.
 func (b bodies) decode(component string, m map[string]any, out any) error {
 	if err := b.check(component, m); err != nil {

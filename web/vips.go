@@ -91,7 +91,7 @@ func (s *Server) listConnections(_ context.Context, in *vipPath) (*listOutput[ap
 }
 
 func (s *Server) createVIP(ctx context.Context, in *vipCreate) (*vipOutput, error) {
-	m, err := s.bodies.parse(in.RawBody)
+	m, err := s.bodies.declared(in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Server) create(ctx context.Context, p *WriteParams, spec vip.Spec) (*vi
 
 // putVIP replaces a VIP, or creates it when there is none of the name and no If-Match asks for one.
 func (s *Server) putVIP(ctx context.Context, in *vipWrite) (*vipOutput, error) {
-	m, err := s.bodies.parse(in.RawBody)
+	m, err := s.bodies.declared(in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (s *Server) deleteVIP(ctx context.Context, in *vipDelete) (*struct{}, error
 
 // patch reads a merge patch.
 func (s *Server) patch(component string, raw []byte) (map[string]any, error) {
-	m, err := s.bodies.parse(raw)
+	m, err := s.bodies.declared(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -230,6 +230,26 @@ func TestPatchVIP(t *testing.T) {
 	newClient(t, Config{}).do(404, "PATCH", "/api/v1/vips/none", `{}`)
 }
 
+// What was read can be written: what a read adds is passed over.
+func TestWriteWhatWasRead(t *testing.T) {
+	c := withWeb(t)
+	const web, b1 = "/api/v1/vips/web", "/api/v1/vips/web/backends/b1"
+	was := c.do(200, "GET", web, "")
+	for _, method := range []string{"PUT", "PATCH"} {
+		if r := c.do(200, method, web, was.Body.String(), "If-Match", was.Header().Get("ETag")); !cmp.Equal(r.json, was.json) {
+			t.Errorf("%s: %s", method, cmp.Diff(was.json, r.json))
+		}
+		r := c.do(200, method, b1, c.do(200, "GET", b1, "").Body.String())
+		if r.Header().Get("ETag") != was.Header().Get("ETag") {
+			t.Errorf("%s of a backend: version %s", method, r.Header().Get("ETag"))
+		}
+	}
+	r := c.do(200, "PUT", web, strings.Replace(was.Body.String(), "two-choices", "round-robin", 1))
+	if r.at("scheduler") != "round-robin" || r.at("version") != 2.0 || r.at("origin") != "api" {
+		t.Errorf("edited: %s", r.Body)
+	}
+}
+
 func TestPutVIP(t *testing.T) {
 	c := withWeb(t)
 	r := c.do(200, "PUT", "/api/v1/vips/web", `{"address": "10.0.0.100", "protocol": "tcp", "port": 80, "scheduler": "source-hash"}`)

@@ -136,6 +136,7 @@ func TestUsageErrors(t *testing.T) {
 		{"get vips --server ftp://x", `server "ftp://x": want a URL such as http://127.0.0.1:8080`},
 		{"get vips --server http://127.0.0.1:1", "no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
 		{"get vips --token-file /nonexistent", "token: open /nonexistent: no such file or directory"},
+		{"vip set web", "nothing to change: want at least one setting"},
 		{"vip create web --port 80", `required flag(s) "address" not set`},
 		{"vip create web --address 10.0.0.1 --port 80 --backend b1", `backend "b1": want NAME=ADDRESS[:PORT][,weight=N]`},
 		{"vip create web --address 10.0.0.1 --port 80 --backend b1=x:1", `backend "b1=x:1": want`},

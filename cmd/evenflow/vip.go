@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,23 +15,19 @@ import (
 )
 
 func vipCommand(t *terminal) *cobra.Command {
-	cmd := parent(&cobra.Command{Use: "vip", Short: "Create and delete VIPs",
-		Long: "Create and delete VIPs. To see them, `evenflow get vips`; to change their backends, `evenflow backend`; to change\n" +
-			"the rest of them, `evenflow apply`."})
+	cmd := parent(&cobra.Command{Use: "vip", Short: "Create, change and delete VIPs",
+		Long: "Create, change and delete VIPs. To see them, `evenflow get vips`; to change their backends, `evenflow backend`; to write\n" +
+			"them whole, `evenflow apply`."})
 	con, w := newConnection(t, cmd), newWrite(cmd)
-	cmd.AddCommand(vipCreate(t, con, w), vipDelete(t, con, w))
+	cmd.AddCommand(vipCreate(t, con, w), vipSet(t, con, w), vipDelete(t, con, w))
 	return cmd
 }
 
 func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	var spec vip.Spec
-	var health healthFlags
-	var protocol, port, mode, reject, onImbalance string
-	var idle, drain, affinity time.Duration
+	var protocol, port, mode string
 	var backends []string
 	cmd := &cobra.Command{Use: "create NAME --address ADDRESS --port PORT", Short: "Create a VIP", Args: exactly(1),
-		Long: "Create a VIP. What has no flag here (gateways, handover, capacities of backends) is set by `evenflow apply`; docs/api.md has\n" +
-			"all fields.",
 		Example: "  evenflow vip create web --address 10.0.0.100 --port 80 --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080,weight=3\n" +
 			"  evenflow vip create web --address 10.0.0.100 --port 80 --health tcp --backend b1=10.0.0.1:8080 --backend b2=10.0.0.2:8080\n" +
 			"  evenflow vip create web6 --address fd00::100 --port 80 --backend b1=[fd00::1]:8080"}
@@ -40,25 +36,16 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 	f.StringVar(&port, "port", "", `port, or a range such as "8000-8010"`)
 	f.StringVar(&protocol, "protocol", "tcp", "tcp or udp")
 	f.StringVar(&mode, "mode", "", "group (the switch chooses, conntrack keeps), nat (the controller), deferred, othello (the switch, each packet anew) (default: group)")
-	f.StringVar(&spec.Scheduler, "scheduler", "", "how mode nat chooses: "+strings.Join(vip.Schedulers(), ", ")+" (default: two-choices)")
-	f.DurationVar(&idle, "idle-timeout", 0, "after which a silent connection is over (default: 1h for tcp, 1m for udp)")
-	f.DurationVar(&drain, "drain-timeout", 0, "after which the connections of a draining backend are ended (default: 5m)")
-	f.DurationVar(&affinity, "affinity", 0, "for which a client comes to the same backend (default: not at all)")
-	f.StringVar(&reject, "reject", "", "what clients are told of connections that cannot be had: answer or drop (default: answer)")
-	health.register(cmd)
-	f.StringVar(&onImbalance, "on-imbalance", "", "what follows uneven loads: alarm or reweight (default: alarm)")
 	f.StringArrayVar(&backends, "backend", nil, "NAME=ADDRESS[:PORT][,weight=N]; may repeat")
+	settings := newVIPSettings(cmd)
 	for _, name := range []string{"address", "port"} {
 		must(cmd.MarkFlagRequired(name))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		spec.Name, spec.Protocol, spec.Port, spec.Mode = args[0], vip.Protocol(protocol), vip.PortRange(port), vip.Mode(mode)
-		spec.IdleTimeout, spec.DrainTimeout, spec.Reject = vip.Duration(idle), vip.Duration(drain), vip.Reject(reject)
-		spec.OnImbalance = vip.OnImbalance(onImbalance)
-		if affinity != 0 {
-			spec.Affinity = &vip.Affinity{Timeout: vip.Duration(affinity)}
+		if err := settings.into(&spec); err != nil {
+			return err
 		}
-		spec.Health = health.spec(cmd)
 		spec.Backends = []vip.BackendSpec{}
 		for _, text := range backends {
 			b, err := parseBackend(text)
@@ -67,22 +54,50 @@ func vipCreate(t *terminal, con *connection, w *write) *cobra.Command {
 			}
 			spec.Backends = append(spec.Backends, b)
 		}
-		c, err := con.open()
+		v, err := sendVIP(cmd, con, w, http.MethodPost, "/vips", spec)
 		if err != nil {
 			return err
-		}
-		raw, err := w.send(cmd.Context(), c, http.MethodPost, "/vips", spec)
-		if err != nil {
-			return err
-		}
-		var v vip.Read
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return fmt.Errorf("answer: %w", err)
 		}
 		_, err = fmt.Fprintf(t.out, "vip %s %s: %s, version %d\n", v.Name, w.did("created"), where(v.Spec), v.Version)
 		return err
 	}
 	return cmd
+}
+
+func vipSet(t *terminal, con *connection, w *write) *cobra.Command {
+	cmd := &cobra.Command{Use: "set NAME", Short: "Change a VIP; what is not named stays", Args: exactly(1),
+		Long:    "Change a VIP; what is not named stays. Its address, protocol, port and mode are fixed for life.",
+		Example: "  evenflow vip set web --health tcp --health-interval 5s\n  evenflow vip set web --affinity 0"}
+	settings := newVIPSettings(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		patch := settings.patch()
+		if len(patch) == 0 {
+			return errors.New("nothing to change: want at least one setting; see evenflow vip set --help")
+		}
+		v, err := sendVIP(cmd, con, w, http.MethodPatch, fill("/vips/%", args[0]), patch)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(t.out, "vip %s %s, version %d\n", v.Name, w.did("changed"), v.Version)
+		return err
+	}
+	return cmd
+}
+
+// sendVIP makes a change and reads the VIP that is answered.
+func sendVIP(cmd *cobra.Command, con *connection, w *write, method, path string, body any) (v vip.Read, err error) {
+	c, err := con.open()
+	if err != nil {
+		return v, err
+	}
+	raw, err := w.send(cmd.Context(), c, method, path, body)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("answer: %w", err)
+	}
+	return v, nil
 }
 
 func vipDelete(t *terminal, con *connection, w *write) *cobra.Command {

@@ -11,6 +11,7 @@ import (
 func TestWrites(t *testing.T) {
 	f := newFakeAPI(t, map[string]answer{
 		"POST /api/v1/vips":                      {201, webRead},
+		"PATCH /api/v1/vips/web":                 {200, strings.Replace(webRead, `"version":7,"origin"`, `"version":8,"origin"`, 1)},
 		"DELETE /api/v1/vips/web":                {204, ""},
 		"POST /api/v1/vips/web/backends":         {201, "{}"},
 		"PATCH /api/v1/vips/web/backends/b1":     {200, "{}"},
@@ -30,6 +31,13 @@ func TestWrites(t *testing.T) {
 				`"health":{"type":"tcp","interval":"5s","rise":1},"backends":[]}`},
 		{"vip create web --address 10.0.0.100 --port 80 --dry-run", "vip web would be created: 10.0.0.100:80/tcp, version 7",
 			"POST /api/v1/vips?dry_run=true" + json + `{"name":"web","address":"10.0.0.100","protocol":"tcp","port":"80","backends":[]}`},
+		{"vip create web --address 10.0.0.100 --port 80 --mode deferred --gateways 1,2 --handover 8 --handover-idle 10m --affinity 0",
+			"vip web created: 10.0.0.100:80/tcp, version 7", "POST /api/v1/vips" + json + `{"name":"web","address":"10.0.0.100","protocol":"tcp",` +
+				`"port":"80","mode":"deferred","gateways":["1","2"],"handover":8,"handover_idle":"10m0s","backends":[]}`},
+		{"vip set web --health tcp --health-fall 4 --affinity 30s --idle-timeout 0 --wait 2s", "vip web changed, version 8",
+			"PATCH /api/v1/vips/web?wait=2s" + patch + `{"affinity":{"timeout":"30s"},"health":{"fall":4,"type":"tcp"},"idle_timeout":"0s"}`},
+		{"vip set web --affinity 0 --gateways= --force", "vip web changed, version 8",
+			"PATCH /api/v1/vips/web?force=true" + patch + `{"affinity":null,"gateways":null}`},
 		{"vip delete web --force --wait 1s", "vip web deleted", "DELETE /api/v1/vips/web?force=true&wait=1s"},
 		{"backend add web b1 --address 10.0.0.1 --port 8080 --weight 0", "backend b1 of vip web added",
 			"POST /api/v1/vips/web/backends" + json + `{"name":"b1","address":"10.0.0.1","port":8080,"weight":0,"admin":"enabled"}`},
