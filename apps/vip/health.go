@@ -65,7 +65,7 @@ func (e *FieldErrors) health(s Spec) {
 		return
 	case h.Type == HealthNone:
 		if *h != (Health{Type: HealthNone}) {
-			e.add("health", *h, "interval, timeout, rise and fall mean nothing with type none; leave them out, in a patch by \"health\": null")
+			e.add("health", h.Type, "interval, timeout, rise and fall mean nothing with type none; leave them out, in a patch by \"health\": null")
 		}
 		return
 	case h.Type == HealthTCP && s.Protocol == UDP:

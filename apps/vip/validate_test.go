@@ -148,7 +148,7 @@ func TestValidate(t *testing.T) {
 		{`"health":{"type":"icmp","timeout":"1ms"}`, `health.timeout: 1ms: want 50ms to the interval, 2s`},
 		{`"health":{"type":"icmp","rise":-1}`, `health.rise: -1: want 1 to 100`},
 		{`"health":{"type":"icmp","fall":101}`, `health.fall: 101: want 1 to 100`},
-		{`"health":{"type":"none","rise":2}`, `health: {none 0s 0s 2 0}: interval, timeout, rise and fall mean nothing`},
+		{`"health":{"type":"none","rise":2}`, `health: none: interval, timeout, rise and fall mean nothing`},
 		{`"backends":[{"name":"b","address":"10.0.0.100"}]`, `backends[0].address: 10.0.0.100: is the VIP's own address`},
 		{`"backends":[{"name":"b","address":"2001:db8::1"}]`, `backends[0].address: 2001:db8::1: a backend has the address family of its VIP, IPv4`},
 		{`"backends":[{"name":"b","address":"239.0.0.1"}]`, `backends[0].address: 239.0.0.1: want a unicast`},

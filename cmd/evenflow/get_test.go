@@ -101,7 +101,7 @@ health        tcp probes every 2s, timeout 1s, rise 2, fall 3
 BACKEND  ADDRESS        WEIGHT  ADMIN     STATE     SINCE  CONNECTIONS  NEW  SHARE   REASON
 b1       10.0.0.1:8080  1       enabled   up        60m    12           340  100.0%  -
 b2       10.0.0.2       3       enabled   down      42s    3            9    0.0%    port 3 of switch 0000000000000002 is down
-b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0; ended in 1m0s
+b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0; its connections end in 1m0s
 
 SWITCH            CONFIRMED  ERROR
 0000000000000002  6          table full
@@ -167,7 +167,7 @@ name     web
 verdict  imbalanced: 50 % from its fair share, p 8e-07
 since    2026-05-01T11:59:00Z
 test     mode robust, F 19.25 (1, 26.5), p 8e-07, effect 50% (gate 20%), 3 in a row
-window   60 of 60 samples of 1s, tested each 10; begun 30m ago: begun
+window   60 of 60 samples of 1s, tested each 10; begun 30m ago
 
 PORT  SWITCH            NO  CAPACITY  MEAN      DEVIATION  REASON
 b1    0000000000000001  1   1         3 Mbit/s  50%        -
@@ -183,7 +183,7 @@ name     dns
 verdict  undecided: 7 of 60 samples
 since    2026-05-01T11:59:53Z
 test     mode robust, none yet
-window   7 of 60 samples of 1s, tested each 10; begun 7s ago: begun
+window   7 of 60 samples of 1s, tested each 10; begun 7s ago
 
 PORT  SWITCH  NO  CAPACITY  MEAN  DEVIATION  REASON
 b1    -       -   1         -     -          not heard yet

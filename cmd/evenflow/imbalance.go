@@ -57,8 +57,12 @@ func (t *terminal) imbalanceText(raw []byte) (string, error) {
 			percent(r.EffectSize), percent(apps.Number(r.Gate)), r.Streak)
 	}
 	head.add("test", test)
-	head.add("window", fmt.Sprintf("%d of %d samples of %s, tested each %d; begun %s ago: %s", w.Samples, w.Size,
-		time.Duration(w.Interval*float64(time.Second)), w.Step, t.since(w.Restarted), w.Reason))
+	window := fmt.Sprintf("%d of %d samples of %s, tested each %d; begun %s ago", w.Samples, w.Size,
+		time.Duration(w.Interval*float64(time.Second)), w.Step, t.since(w.Restarted))
+	if w.Reason != "begun" {
+		window += ": " + w.Reason
+	}
+	head.add("window", window)
 	var out strings.Builder
 	out.WriteString(head.String())
 	ports := newTable("PORT", "SWITCH", "NO", "CAPACITY", "MEAN", "DEVIATION", "REASON")
