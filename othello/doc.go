@@ -11,8 +11,8 @@
 // values can be had; where a key would close one, new hash functions are drawn and all is built anew, which happens to fewer
 // than every second filling.
 //
-//   - [Uint16] and [Packed] are data planes: immutable, for any number of readers, made by [BuildUint16], [BuildPacked] or
-//     from one of the following.
+//   - [Uint16] and [Packed] are data planes: immutable, for any number of readers, asked for one key or for many at a time;
+//     made by [BuildUint16], [BuildPacked] or from one of the following.
 //   - [Othello] can be changed: keys come, go and change their values in constant time on average.
 //   - [Map] also knows its keys (and so is no smaller than another map): "is this key in?" by one lookup and one comparison.
 //     It exports data planes with any values for its keys, without hashing one again. Concury calls it OthelloMap.

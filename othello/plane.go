@@ -16,6 +16,9 @@ const MaxWidth = 32
 type Plane interface {
 	// Lookup is the value of a key that was put in, and some value for any other key.
 	Lookup(key uint64) uint32
+	// LookupBatch is Lookup of many keys, the faster the less of the cells is in the processor's caches: values[i] is that of
+	// keys[i]. There must be as many values as keys.
+	LookupBatch(keys []uint64, values []uint32)
 	// Hash is the pair of hash functions.
 	Hash() Hash
 	// Bytes is the memory that the cells take.
@@ -54,6 +57,10 @@ type Packed struct {
 // Lookup is the value of a key.
 func (p *Packed) Lookup(key uint64) uint32 {
 	a, b := p.hash.Cells(key)
+	return p.value(a, b)
+}
+
+func (p *Packed) value(a, b uint32) uint32 {
 	i, j := uint64(a)*uint64(p.width), uint64(b)*uint64(p.width)
 	x := binary.LittleEndian.Uint64(p.a[i>>3:]) >> (i & 7)
 	y := binary.LittleEndian.Uint64(p.b[j>>3:]) >> (j & 7)

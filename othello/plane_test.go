@@ -50,6 +50,39 @@ func TestBuiltPlanesHoldEveryKey(t *testing.T) {
 	}
 }
 
+// Many keys at a time, whether a whole number of batches or not, known and unknown, give what each gives alone.
+func TestBatchesGiveWhatLookupGives(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	keys, values, narrow := make([]uint64, 2000), make([]uint32, 2000), make([]uint16, 2000)
+	for i := range keys {
+		keys[i], values[i] = random.Uint64(), random.Uint32N(1<<13)
+		narrow[i] = uint16(values[i])
+	}
+	wide, err := BuildUint16(keys[:1000], narrow[:1000])
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := BuildPacked(13, keys[:1000], values[:1000])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Plane{wide, packed} {
+		for _, n := range []int{0, 1, batch - 1, batch, batch + 1, 2000} {
+			got := make([]uint32, n+1)
+			got[n] = 1 << 31
+			p.LookupBatch(keys[:n], got)
+			for i, k := range keys[:n] {
+				if got[i] != p.Lookup(k) {
+					t.Fatalf("%T, %d keys: key %d gives %#x, alone %#x", p, n, i, got[i], p.Lookup(k))
+				}
+			}
+			if got[n] != 1<<31 {
+				t.Errorf("%T, %d keys: writes behind them", p, n)
+			}
+		}
+	}
+}
+
 func TestBuiltPlanesAreSmall(t *testing.T) {
 	keys := make([]uint64, 1<<16)
 	for i := range keys {

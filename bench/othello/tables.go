@@ -17,6 +17,11 @@ type table interface {
 	bytes() int // 0: does not depend on the keys
 }
 
+// batcher is a table that can be asked for many keys at a time.
+type batcher interface {
+	batched(keys []uint64, values []uint32)
+}
+
 // kinds are the tables in the order of their rows. exact: stored keys have values of their own; member: an unknown key is told.
 var kinds = []struct {
 	name          string
@@ -26,6 +31,7 @@ var kinds = []struct {
 	{"Othello, 16 bits", true, false, buildWide},
 	{"Othello, 12 bits packed", true, false, buildPacked},
 	{"digest cuckoo (4 slots of 16 + 16 bits, 95 % full)", true, true, func(d *data) (table, error) { return buildCuckoo(d), nil }},
+	{"the same, 4 slots compared at once", true, true, buildLanes},
 	{"Go map", true, true, buildMap},
 	{"Maglev 65537 (no state)", false, false, buildMaglev},
 }
@@ -48,6 +54,8 @@ func (t wide) independent(keys []uint64) (sum uint32) {
 	}
 	return sum
 }
+
+func (t wide) batched(keys []uint64, values []uint32) { t.LookupBatch(keys, values) }
 
 func (t wide) dependent(keys []uint64) (v uint32) {
 	for _, k := range keys {
@@ -81,6 +89,8 @@ func (t packed) independent(keys []uint64) (sum uint32) {
 	}
 	return sum
 }
+
+func (t packed) batched(keys []uint64, values []uint32) { t.LookupBatch(keys, values) }
 
 func (t packed) dependent(keys []uint64) (v uint32) {
 	for _, k := range keys {
