@@ -135,5 +135,5 @@ func (e *Engine) Refused(sw *controller.Switch, what string, err error) {
 
 // topoPort is a physical port as the topology sees it; ok is false for reserved ports.
 func topoPort(p openflow.Port) (topo.Port, bool) {
-	return topo.Port{No: p.No, Name: p.Name, MAC: p.MAC, Up: p.Up()}, p.No != 0 && p.No < flows.PortMax
+	return topo.Port{No: p.No, Name: p.Name, MAC: p.MAC, Up: p.Up(), Live: p.State&openflow.PortLive != 0}, p.No != 0 && p.No < flows.PortMax
 }

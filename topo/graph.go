@@ -85,12 +85,14 @@ type routes struct {
 type neighbour struct {
 	port uint32
 	node int
+	far  uint32 // its port
 	cost float64
 }
 
 type destination struct {
-	once sync.Once
-	port []uint32 // by node; 0: no way
+	once   sync.Once
+	port   []uint32 // by node; 0: no way
+	detour []uint32 // by node; 0: none
 }
 
 func newRoutes(nodes []flows.DPID, cables []Cable, away map[flows.DPID]bool) *routes {
@@ -110,8 +112,8 @@ func newRoutes(nodes []flows.DPID, cables []Cable, away map[flows.DPID]bool) *ro
 			cost = awayCost
 		}
 		r.net.SetWeightedEdge(simple.WeightedEdge{F: simple.Node(a), T: simple.Node(b), W: cost})
-		r.near[a] = append(r.near[a], neighbour{c.A.No, b, cost})
-		r.near[b] = append(r.near[b], neighbour{c.B.No, a, cost})
+		r.near[a] = append(r.near[a], neighbour{c.A.No, b, c.B.No, cost})
+		r.near[b] = append(r.near[b], neighbour{c.B.No, a, c.A.No, cost})
 	}
 	for _, n := range r.near {
 		slices.SortFunc(n, func(a, b neighbour) int { return cmp.Compare(a.port, b.port) })
@@ -119,28 +121,36 @@ func newRoutes(nodes []flows.DPID, cables []Cable, away map[flows.DPID]bool) *ro
 	return r
 }
 
-// hop takes only distances from gonum: which of several shortest paths it finds depends on map order.
 func (r *routes) hop(from, to flows.DPID) (uint32, bool) {
+	port, _ := r.ways(from, to)
+	return port, port != 0
+}
+
+// ways are the ports to a destination on a shortest path, and on a detour; 0: there is none.
+//
+// It takes only distances from gonum: which of several shortest paths it finds depends on map order.
+func (r *routes) ways(from, to flows.DPID) (port, detour uint32) {
 	a, okA := slices.BinarySearch(r.nodes, from)
 	b, okB := slices.BinarySearch(r.nodes, to)
 	if !okA || !okB || a == b {
-		return 0, false
+		return 0, 0
 	}
 	d := &r.to[b]
 	d.once.Do(func() {
-		d.port = make([]uint32, len(r.nodes))
-		dist := path.DijkstraFrom(simple.Node(b), r.net)
+		d.port, d.detour = make([]uint32, len(r.nodes)), make([]uint32, len(r.nodes))
+		tree := path.DijkstraFrom(simple.Node(b), r.net)
+		dist := func(node int) float64 { return tree.WeightTo(int64(node)) }
 		for i := range r.nodes {
-			if math.IsInf(dist.WeightTo(int64(i)), 1) {
+			if i == b || math.IsInf(dist(i), 1) {
 				continue
 			}
 			for _, n := range r.near[i] {
-				if dist.WeightTo(int64(n.node))+n.cost == dist.WeightTo(int64(i)) {
-					d.port[i] = n.port
+				if dist(n.node)+n.cost == dist(i) {
+					d.port[i], d.detour[i] = n.port, r.detour(i, n, dist)
 					break
 				}
 			}
 		}
 	})
-	return d.port[a], d.port[a] != 0
+	return d.port[a], d.detour[a]
 }

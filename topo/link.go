@@ -46,7 +46,7 @@ func (t *Topology) hear(now time.Time, at PortID, frame []byte) {
 		return
 	}
 	q := t.port(from)
-	if p == nil || q == nil || !p.Up {
+	if p == nil || q == nil || !p.works() {
 		return
 	}
 	switch {

@@ -80,6 +80,12 @@ func (n *network) port(id PortID, up bool) {
 	n.topo.PortStatus(n.now, id.DPID, Port{No: id.No, Up: up}, false)
 }
 
+// live has a switch tell of a port that is up whether it is live.
+func (n *network) live(id PortID, live bool) {
+	n.topo.PortStatus(n.now, id.DPID, Port{No: id.No, Name: fmt.Sprintf("s%d-%d", id.DPID, id.No), Up: true, Live: live}, false)
+	n.deliver()
+}
+
 // speaks has a station heard: with its i-th address, or with none.
 func (n *network) speaks(id PortID, s *station, i int) {
 	heard := Sighting{At: id, MAC: s.mac}

@@ -24,6 +24,7 @@ type port struct {
 	id     PortID
 	fixed  bool      // its kind is
 	named  bool      // its peer is, too
+	told   bool      // its switch has called it live in this session, or others when that began: that it is not means something
 	peer   PortID    // of a link: the other end; zero: not known
 	heard  time.Time // when the peer was last heard, or waiting for it began
 	echoed time.Time // when another port last heard this one
@@ -34,9 +35,12 @@ type port struct {
 	warned map[string]time.Time // when trouble of a kind was last told of
 }
 
+// works reports whether p can be the end of a link: it is up, and not found dead by what watches it.
+func (p *port) works() bool { return p.Up && (p.Live || !p.told) }
+
 // joined reports whether p and q are the two ends of a cable in use.
 func (p *port) joined(q *port) bool {
-	return q != nil && p.Up && q.Up && p.Kind == Link && q.Kind == Link && p.peer == q.id && q.peer == p.id
+	return q != nil && p.works() && q.works() && p.Kind == Link && q.Kind == Link && p.peer == q.id && q.peer == p.id
 }
 
 func (s *swtch) view() switchView {
@@ -127,9 +131,10 @@ func (t *Topology) SwitchUp(now time.Time, d flows.DPID, ports []Port) {
 		s.away, t.rewired = false, true
 	}
 	there := make(map[uint32]bool, len(ports))
+	told := slices.ContainsFunc(ports, func(p Port) bool { return p.Live }) // a switch may know nothing of it
 	for _, p := range ports {
 		there[p.No] = true
-		t.portStatus(now, s, p)
+		t.portStatus(now, s, p, told)
 	}
 	for _, p := range slices.Clone(s.ports) {
 		if !there[p.No] {
@@ -165,20 +170,28 @@ func (t *Topology) PortStatus(now time.Time, d flows.DPID, p Port, removed bool)
 	if s == nil || !s.connected {
 		return
 	}
-	if !removed {
-		t.portStatus(now, s, p)
-	} else if i, ok := s.findPort(p.No); ok {
+	i, known := s.findPort(p.No)
+	switch {
+	case !removed:
+		t.portStatus(now, s, p, p.Live || known && s.ports[i].told)
+	case known:
 		t.removePort(now, s, s.ports[i])
 	}
 }
 
-func (t *Topology) portStatus(now time.Time, s *swtch, n Port) {
+func (t *Topology) portStatus(now time.Time, s *swtch, n Port, told bool) {
 	if n.No == 0 || n.No >= flows.PortMax {
 		return // the switch's own (LOCAL) and other reserved ones
 	}
 	p := t.makePort(s, n.No)
 	if p.Name != n.Name || p.MAC != n.MAC {
 		p.Name, p.MAC = n.Name, n.MAC
+		t.show(s)
+	}
+	worked := p.works()
+	p.told = told
+	if p.Live != n.Live {
+		p.Live = n.Live
 		t.show(s)
 	}
 	switch {
@@ -194,7 +207,31 @@ func (t *Topology) portStatus(now time.Time, s *swtch, n Port) {
 		}
 	case !n.Up && !p.fixed && p.Kind == Link:
 		t.portDown(now, s, p)
+	case worked != p.works():
+		t.liveness(now, s, p)
 	}
+}
+
+// liveness follows a port that has its carrier, but whose other end is not heard any more, or is again. A link ends at once and
+// is to be found out anew. An edge stays what it is: what watches it has no business there.
+func (t *Topology) liveness(now time.Time, s *swtch, p *port) {
+	if p.Kind == Edge {
+		return
+	}
+	t.rewired = true
+	if p.works() {
+		t.tell("port", p.id.String(), "%s is live again", p.Name)
+		t.restart(now, p)
+		return
+	}
+	t.tell("port", p.id.String(), "%s is not live: it has its carrier, but what watches it, such as BFD, does not hear the other end", p.Name)
+	if !p.fixed {
+		p.Kind = Unknown
+	}
+	if !p.named {
+		p.peer = PortID{}
+	}
+	t.show(s)
 }
 
 // restart begins a port's rounds anew.
@@ -274,7 +311,7 @@ func (t *Topology) tickPort(now time.Time, s *swtch, p *port) {
 		t.wake(p.due)
 		return
 	}
-	if p.Kind == Unknown && p.rounds >= 2 && now.Sub(p.echoed) >= t.linkTimeout() {
+	if p.Kind == Unknown && p.rounds >= 2 && p.works() && now.Sub(p.echoed) >= t.linkTimeout() {
 		p.Kind = Edge
 		t.show(s)
 		t.edgeReady(now, p)

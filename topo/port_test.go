@@ -161,6 +161,63 @@ func TestLinkEnds(t *testing.T) {
 	})
 }
 
+// What watches a cable may find it dead while both ends have their carrier: the link ends at once, and comes back by LLDP.
+func TestLiveness(t *testing.T) {
+	const deaf = "is not live: it has its carrier, but what watches it, such as BFD, does not hear the other end"
+	t.Run("a link", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.live(at(1, 2), true) // from now on it means something that it is not
+		n.live(at(1, 1), true)
+		n.wantEvents()
+		n.live(at(1, 2), false)
+		n.wantEvents("port s1:2 s1-2 "+deaf, "link s1:2 - s2:2 down")
+		n.want("s1: 1=edge 2=unknown tree=[]", "s2: 1=edge 2=link tree=[]")
+		n.pass(10 * time.Minute) // what is behind it is not known: LLDP came, but nothing is believed of what is dead
+		n.want("s1: 1=edge 2=unknown tree=[]", "s2: 1=edge 2=link tree=[]")
+		n.live(at(1, 1), false)
+		n.wantEvents()
+		n.want("s1: 1=edge 2=unknown tree=[]", "s2: 1=edge 2=link tree=[]") // an edge stays one
+		n.live(at(1, 2), true)
+		n.pass(0)
+		n.wantEvents("port s1:2 s1-2 is live again", "link s1:2 - s2:2 up")
+	})
+	t.Run("a link without its cable", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.live(at(1, 2), true)
+		n.live(at(1, 2), false)
+		clear(n.peer)
+		n.live(at(1, 2), true)
+		n.pass(20 * time.Second)
+		n.want("s1: 1=edge 2=edge tree=[]", "s2: 1=edge 2=edge tree=[]")
+	})
+	t.Run("a named link", func(t *testing.T) {
+		n := newNetwork(t, Config{Ports: map[PortID]Fixed{at(1, 1): {Kind: Link, Peer: at(2, 1)}}}, Saved{})
+		n.up(1, 1)
+		n.up(2, 1)
+		n.live(at(2, 1), true)
+		n.live(at(2, 1), false)
+		n.want("s1: 1=link tree=[]", "s2: 1=link tree=[]")
+		n.live(at(2, 1), true)
+		n.want("s1: 1=link tree=[1]", "s2: 1=link tree=[1]", "s1:1 - s2:1")
+	})
+	t.Run("found at the beginning of a session", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.events()
+		n.disconnect(1)
+		n.topo.SwitchUp(n.now, 1, []Port{{No: 1, Up: true, Live: true}, {No: 2, Name: "s1-2", Up: true}})
+		n.wantEvents("port s1:2 s1-2 "+deaf, "link s1:2 - s2:2 down")
+	})
+	t.Run("a switch that does not know of it", func(t *testing.T) {
+		n := pair(t, Config{})
+		n.live(at(1, 2), true)
+		n.disconnect(1)
+		n.up(1, 2) // none is live: it is another program now
+		n.live(at(1, 1), false)
+		n.pass(10 * time.Minute)
+		n.wantEvents()
+	})
+}
+
 func TestFixedPorts(t *testing.T) {
 	n := newNetwork(t, Config{Ports: map[PortID]Fixed{
 		at(1, 1): {Kind: Edge},

@@ -26,6 +26,7 @@ type Port struct {
 	MAC  flows.MAC
 	Kind PortKind
 	Up   bool
+	Live bool // as the switch says (OFPPS_LIVE): up, and what watches the cable, such as BFD, hears the other end
 }
 
 // Host is a station heard behind an edge port. Addresses come from ARP and ND only. A host is Live while its port is up
