@@ -2,7 +2,7 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall churn bench soak cover clean
+.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall churn handover bench soak cover clean
 
 # Print this list.
 help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z-]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
@@ -39,6 +39,9 @@ pingall: build ; /usr/bin/python3 mininet/pingall.py
 
 # Hold 300 connections in Mininet while backends, VIPs and the controller change, 100 changes a second at last (root).
 churn: build ; /usr/bin/python3 mininet/churn.py
+
+# Hold 300 connections and 100 flows of datagrams of mode deferred in Mininet through 20 random changes; without hand-over they break (root).
+handover: build ; /usr/bin/python3 mininet/handover.py
 
 # Test the dashboard in a real browser at a live controller (root, Chromium).
 browser-test: build ; scripts/browser-test

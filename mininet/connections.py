@@ -57,11 +57,11 @@ class Fetching:
         return dict(result), errors
 
 
-class Held:
-    """Connections of a host to a URL that stay open, with requests on each of them all the time."""
+class Reporting:
+    """A program in a host that reports, round after round, what has become of the connections it holds, as `traffic.py hold` does."""
 
-    def __init__(self, host, url, count):
-        self.process = evenflow.popen_in(host, traffic("hold", url, count))
+    def __init__(self, host, argv):
+        self.process = evenflow.popen_in(host, argv)
         self.lines, self.news = [], threading.Condition()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -81,6 +81,13 @@ class Held:
 
     def stop(self):
         evenflow.end(self.process)
+
+
+class Held(Reporting):
+    """Connections of a host to a URL that stay open, with requests on each of them all the time."""
+
+    def __init__(self, host, url, count):
+        Reporting.__init__(self, host, traffic("hold", url, count))
 
 
 def reports(all_held):
