@@ -96,8 +96,10 @@ func MeterName(id uint32) string {
 		return "answers to probes of backends"
 	case id > meterPort && id <= meterPort+maxMeteredPort:
 		return fmt.Sprintf("copies of what port %d sends", id-meterPort)
-	case id > MeterVIPReject && OwnMeter(id):
+	case id > MeterVIPReject && id < MeterHandOver:
 		return fmt.Sprintf("refusals of VIP %d", id-MeterVIPReject)
+	case id > MeterHandOver && OwnMeter(id):
+		return fmt.Sprintf("hand-over of VIP %d", id-MeterHandOver)
 	}
 	return ""
 }

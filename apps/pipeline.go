@@ -178,12 +178,13 @@ const (
 	MeterVIP       = 3
 	MeterOther     = 4
 	MeterReject    = 5
-	MeterForbidden = 6    // packets dropped for their sender
-	MeterEdgeLLDP  = 7    // LLDP by edge ports, where there is none of ours
-	MeterProbe     = 8    // answers of probed backends, by ports without a meter of their own
-	meterPort      = 10   // + port number
-	maxMeteredPort = 900  // beyond it ports share the meters of the classes
-	MeterVIPReject = 1000 // + VIP id
+	MeterForbidden = 6                              // packets dropped for their sender
+	MeterEdgeLLDP  = 7                              // LLDP by edge ports, where there is none of ours
+	MeterProbe     = 8                              // answers of probed backends, by ports without a meter of their own
+	meterPort      = 10                             // + port number
+	maxMeteredPort = 900                            // beyond it ports share the meters of the classes
+	MeterVIPReject = 1000                           // + VIP id
+	MeterHandOver  = MeterVIPReject + vip.MaxID + 1 // + VIP id: what an edge sends on of connections that it does not know
 )
 
 // MeterOfPort is the meter of an edge port; not ok: it has none.
@@ -253,7 +254,7 @@ func SplitCookie(cookie uint64) (k Kind, c Class, id vip.ID, ok bool) {
 
 // OwnMeter reports whether a meter id is one of ours.
 func OwnMeter(id uint32) bool {
-	return id >= MeterLLDP && id <= meterPort+maxMeteredPort || id > MeterVIPReject && id <= MeterVIPReject+1<<16-1
+	return id >= MeterLLDP && id <= meterPort+maxMeteredPort || id > MeterVIPReject && id <= MeterHandOver+vip.MaxID
 }
 
 // ClassCookies are the cookie and mask that select the rules of KindDesired of one class.

@@ -2,14 +2,12 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -267,61 +265,6 @@ func TestHandOverOneSwitch(t *testing.T) {
 		p.who(p.dial(p.client, "udp", "", address+":81"))
 	}
 	p.whole()
-}
-
-// A new flow of datagrams, or a segment of no connection, asks each other edge once at most, however many generations are kept: that bounds
-// what a flood of them costs.
-func TestHandOverTrips(t *testing.T) {
-	p := newHandOver(t, 31, nil)
-	for range 12 {
-		p.change("")
-	}
-	trips := func() (n int) { // packets that an edge has sent on
-		for _, s := range p.switches {
-			n += handedOver(t, s)
-		}
-		return n
-	}
-	before := trips()
-	const flows = 200
-	for range flows {
-		p.who(p.dial(p.client, "udp", "", address+":81"))
-	}
-	var after int
-	p.Eventually(patience, func() error { // the counters are behind
-		now := trips()
-		if now != after || now == before {
-			after = now
-			time.Sleep(time.Second)
-			return errors.New("still counting")
-		}
-		return nil
-	})
-	most := len(p.switches) - 1
-	t.Logf("%.2f trips for each new flow, of %d that are possible", float64(after-before)/flows, most)
-	if after-before > flows*most {
-		t.Errorf("%d new flows have asked %d times, with %d other edges", flows, after-before, most)
-	}
-}
-
-// handedOver is how many packets of connections that it does not know an edge has sent on to another.
-func handedOver(t *testing.T, s *lab.Switch) (n int) {
-	t.Helper()
-	for line := range strings.Lines(s.Ofctl("dump-flows", "table=76")) {
-		if strings.Contains(line, "priority=10 ") {
-			n += packetsOf(t, line)
-		}
-	}
-	return n
-}
-
-// packetsOf is how many packets a rule of a dump has had.
-func packetsOf(t *testing.T, line string) (n int) {
-	t.Helper()
-	if _, err := fmt.Sscanf(line[strings.Index(line, "n_packets="):], "n_packets=%d,", &n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // Without hand-over the same breaks connections; and so do changes that drop generations which are needed.

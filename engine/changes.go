@@ -39,6 +39,7 @@ func changes(old, now *vip.Spec) string {
 	differ("gateways", list(old.Gateways), list(now.Gateways))
 	differ("handover", old.HandOver, now.HandOver)
 	differ("handover_idle", old.HandOverIdle, now.HandOverIdle)
+	differ("handover_rate", old.HandOverRate, now.HandOverRate)
 	differ("affinity", affinity(old.Affinity), affinity(now.Affinity))
 	differ("health", old.Health, now.Health)
 	before := make(map[string]*vip.BackendSpec, len(old.Backends))

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/controller"
 	"github.com/evenflow/evenflow/flows"
 	"github.com/evenflow/evenflow/openflow"
@@ -26,7 +27,24 @@ func (c *dropCounts) of(d flows.DPID) []apps.DropCounter {
 	return append([]apps.DropCounter{}, c.counts[d]...)
 }
 
-// readDrops reads the counters of a switch's rules made to drop, and adds up those of one reason.
+// addMetered adds what meters have dropped that was not on its way to the controller.
+func addMetered(ctx context.Context, sw *controller.Switch, sums map[string]uint64) error {
+	stats, err := sw.MeterStats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, st := range stats {
+		if st.ID <= apps.MeterHandOver || !apps.OwnMeter(st.ID) {
+			continue
+		}
+		for _, b := range st.Bands {
+			sums["to a VIP, of a connection that is not known here, beyond its handover_rate"] += b.Packets
+		}
+	}
+	return nil
+}
+
+// readDrops reads the counters of what a switch's rules and meters have dropped, and adds up those of one reason.
 func (e *Engine) readDrops(ctx context.Context, sw *controller.Switch) error {
 	if e.cfg.DropReason == nil {
 		return nil
@@ -41,6 +59,11 @@ func (e *Engine) readDrops(ctx context.Context, sw *controller.Switch) error {
 	for i := range rules {
 		if reason, ok := e.cfg.DropReason(&rules[i].Rule); ok {
 			sums[reason] += rules[i].Packets
+		}
+	}
+	if v := e.view.Load(); hasMode(v, vip.ModeDeferred) || hasMode(v, vip.ModeOthello) {
+		if err := addMetered(ctx, sw, sums); err != nil {
+			return err
 		}
 	}
 	out := make([]apps.DropCounter, 0, len(sums))

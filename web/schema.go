@@ -192,6 +192,8 @@ func newSchemas() huma.Registry {
 	spec.Properties["handover"].Description = "How many generations of backends are kept for live connections, the present one included; 1: none is"
 	spec.Properties["handover"].Maximum = new(float64(vip.MaxGenerations))
 	spec.Properties["handover_idle"].Description = "The oldest generation goes when none of its connections has had a packet for so long"
+	spec.Properties["handover_rate"].Description = "Packets a second of connections that it does not know that a backends' switch sends on to others"
+	spec.Properties["handover_rate"].Maximum = new(float64(vip.MaxHandOverRate))
 	spec.Properties["backends"].MaxItems = new(vip.MaxBackends)
 	backend.Description = "A backend as declared"
 	backend.Properties["name"].Pattern = namePattern

@@ -112,7 +112,7 @@ func TestRefusedSpecs(t *testing.T) {
 			[]string{"body.name: is required"}},
 		"unknown field": {422, `{` + good + `, "prot": 1}`,
 			[]string{"body.prot: unknown field; known are address, affinity, backends, drain_timeout, " +
-				"gateways, handover, handover_idle, health, idle_timeout, mode, name, on_imbalance, port, protocol, reject, scheduler"}},
+				"gateways, handover, handover_idle, handover_rate, health, idle_timeout, mode, name, on_imbalance, port, protocol, reject, scheduler"}},
 		"unknown in a backend": {422, `{` + good + `, "backends": [{"name": "b", "address": "10.0.0.1", "wieght": 2}]}`,
 			[]string{"body.backends[0].wieght: unknown field; known are address, admin, capacity, name, port, weight"}},
 		"names are case-sensitive": {422, `{` + good + `, "Scheduler": "x"}`, []string{"body.Scheduler: unknown field"}},

@@ -93,10 +93,6 @@ func (b *builder) ask() {
 		b.rule(t, prioTrusted, 0, m, trusted(f)...)
 	}
 	b.rule(t, prioNobody, 0, flows.Match{}.MAC(flows.EthDst, flows.MAC{}))
-	b.rule(t, prioFound, 0, nil, flows.SetMAC(flows.EthSrc, apps.MarkerAsked),
-		flows.Move{Src: span(apps.RegAsked, 0, 8), Dst: span(flows.EthSrc, 0, 8)},
-		flows.Move{Src: span(apps.RegEdges, 0, 16), Dst: span(flows.EthSrc, 8, 16)},
-		flows.SetNum(apps.RegPurpose, apps.PurposeChoose), flows.BackToInPort(), flows.Go(apps.TableForward))
 
 	t = apps.TablePick
 	forward := flows.Go(apps.TableForward)
@@ -114,6 +110,11 @@ func trusted(f *apps.Family) []flows.Action {
 	}
 	return []flows.Action{back, flows.Move{Src: span(apps.RegSavedPort, 0, 16), Dst: flows.Whole(flows.TCPDst)}, flows.Go(apps.TableDeliver)}
 }
+
+// found sends a packet to the edge that a walk has come to, marked with who was asked.
+var found = []flows.Action{flows.SetMAC(flows.EthSrc, apps.MarkerAsked), flows.Move{Src: span(apps.RegAsked, 0, 8), Dst: span(flows.EthSrc, 0, 8)},
+	flows.Move{Src: span(apps.RegEdges, 0, 16), Dst: span(flows.EthSrc, 8, 16)}, flows.SetNum(apps.RegPurpose, apps.PurposeChoose), flows.BackToInPort(),
+	flows.Go(apps.TableForward)}
 
 // chosen hands a bucket's choice back to who called the group.
 var chosen = flows.StackPush{Src: flows.Whole(flows.EthDst)}

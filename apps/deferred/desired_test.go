@@ -28,7 +28,7 @@ const (
 const trust = "actions=move:NXM_NX_REG6[]->NXM_OF_IP_DST[],move:NXM_NX_REG7[0..15]->NXM_OF_TCP_DST[],resubmit(,74)\n"
 
 // What an edge with backend 1 has of a VIP whose second generation is in effect.
-const edge = meterText + group1 + group2 + toGroup2 +
+const edge = meterText + "meter=66537 pktps burst bands=type=drop rate=5000 burst_size=5000\n" + group1 + group2 + toGroup2 +
 	cookie + "table=70, priority=110,tcp,nw_dst=10.0.0.100,tp_dst=80 actions=set_field:0x1->reg3,set_field:0x2->reg12,ct(table=72,zone=60001,nat)\n" +
 	cookie + "table=73, priority=120,ct_label=0x1/0xffffffff,tcp,reg3=0x1,dl_src=0e:ef:01:00:00:01/ff:ff:ff:00:00:ff actions=resubmit(,74)\n" +
 	cookie + "table=73, priority=120,ct_label=0x2/0xffffffff,tcp,reg3=0x1,dl_src=0e:ef:01:00:00:02/ff:ff:ff:00:00:ff actions=resubmit(,74)\n" +
@@ -49,6 +49,8 @@ const edge = meterText + group1 + group2 + toGroup2 +
 	cookie + "table=76, priority=100,reg2=0x100,reg3=0x1,dl_dst=00:00:00:00:00:00 actions=set_field:0x2->reg2,group:33554690,pop:NXM_OF_ETH_DST[],resubmit(,76)\n" +
 	cookie + "table=76, priority=100,reg2=0x2,reg3=0x1,dl_dst=00:00:00:00:00:00 actions=set_field:0x1->reg2,group:33554689,pop:NXM_OF_ETH_DST[],resubmit(,76)\n" +
 	cookie + "table=76, priority=50,reg3=0x1,dl_dst=00:00:00:00:00:00 actions=set_field:0x2->reg5,group:33554690\n" +
+	cookie + "table=76, priority=10,reg3=0x1 actions=meter:66537,set_field:0e:ef:01:00:00:00->eth_src,move:NXM_NX_REG2[0..7]->NXM_OF_ETH_SRC[0..7]," +
+	"move:NXM_NX_REG4[0..15]->NXM_OF_ETH_SRC[8..23],set_field:0->reg5,set_field:0->in_port,resubmit(,60)\n" +
 	cookie + "table=78, priority=100,ct_label=0x1/0xffffffff,reg3=0x1 actions=resubmit(,74)\n" +
 	cookie + "table=78, priority=100,ct_label=0x2/0xffffffff,reg3=0x1 actions=resubmit(,74)\n"
 
@@ -107,7 +109,7 @@ func TestWalk(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range vipState(viewOf(tt.step, tt.generations, both...), 1).Rules {
-			if r.Table != apps.TableAsk || r.Priority == prioOfAge {
+			if r.Table != apps.TableAsk || r.Priority == prioOfAge || r.Priority == prioFound {
 				continue
 			}
 			end := "refuse"

@@ -33,7 +33,7 @@ func viewOf(step vip.Step, generations [][]uint32, backends ...apps.Backend) *ap
 		}
 		g.Kept = append(g.Kept, k)
 	}
-	x := &apps.VIP{VIP: &vip.VIP{ID: 1, Spec: vip.Spec{Name: "web", Protocol: vip.TCP, Mode: vip.ModeDeferred, HandOver: 32}, Address: vipAddress,
+	x := &apps.VIP{VIP: &vip.VIP{ID: 1, Spec: vip.Spec{Name: "web", Protocol: vip.TCP, Mode: vip.ModeDeferred, HandOver: 32, HandOverRate: 5000}, Address: vipAddress,
 		Ports: vip.Ports{First: 80, Last: 80}}, Backends: backends, Generations: g}
 	t := topo.New(time.Unix(0, 0), topo.Config{Key: make([]byte, 32)}, topo.Saved{})
 	v := apps.NewView(t.Snapshot(), map[flows.DPID]apps.SwitchInfo{

@@ -137,7 +137,9 @@ func (b *builder) accepts(x *apps.VIP) flows.Match {
 	return apps.FamilyOf(x.Address).IP().Num(apps.RegVIP, uint64(x.ID)).Num(flows.IPProto, uint64(x.Proto()))
 }
 
-// walk asks the generations one after the other, from the current one on; there is a rule for each that may have been asked last. The
+// walk, at its edges, is what a packet goes through that is of no connection known there.
+//
+// It asks the generations one after the other, from the current one on; there is a rule for each that may have been asked last. The
 // current one comes first: that edges ahead or behind of a gateway ask the right owner. At the end stands the current choice,
 // which also gets what came for a backend that is not served here any more.
 func (b *builder) walk(x *apps.VIP) {
@@ -159,6 +161,9 @@ func (b *builder) walk(x *apps.VIP) {
 		b.rule(apps.TableAge, prioAge, x.ID, aged(flows.Match{}.Num(apps.RegVIP, uint64(x.ID)), g.Kept[i].ID), flows.Go(apps.TableDeliver))
 	}
 	b.doubt(x)
+	b.state.Meters = append(b.state.Meters, flows.Meter{ID: apps.MeterHandOver + uint32(x.ID), Rate: uint32(x.Spec.HandOverRate), Burst: uint32(x.Spec.HandOverRate)})
+	b.rule(apps.TableAsk, prioFound, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)),
+		append([]flows.Action{flows.ToMeter{ID: apps.MeterHandOver + uint32(x.ID)}}, found...)...)
 	if current < 0 {
 		return
 	}

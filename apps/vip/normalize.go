@@ -14,6 +14,7 @@ const (
 	DefaultIdleUDP      = time.Minute
 	DefaultDrainTimeout = 5 * time.Minute
 	DefaultHandOverIdle = time.Hour
+	DefaultHandOverRate = 50_000
 	DefaultWeight       = 1
 )
 
@@ -53,6 +54,7 @@ func Normalize(s Spec) Spec {
 	if s.Mode == ModeDeferred || s.Mode == ModeOthello {
 		fill(&s.HandOver, DefaultGenerations)
 		fill(&s.HandOverIdle, Duration(DefaultHandOverIdle))
+		fill(&s.HandOverRate, DefaultHandOverRate)
 	}
 	if len(s.Gateways) == 0 {
 		s.Gateways = nil

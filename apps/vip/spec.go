@@ -47,7 +47,8 @@ const (
 // writes out.
 //
 // HandOver, in mode deferred, is how many generations of backends are kept, the present one included: 1 is no hand-over, and a
-// change breaks what it moves. One may go when none of its connections has had a packet for HandOverIdle.
+// change breaks what it moves. One may go when none of its connections has had a packet for HandOverIdle. HandOverRate is how many packets a second
+// of connections that it does not know an edge sends on to others.
 type Spec struct {
 	Name         string        `json:"name"`
 	Address      string        `json:"address"`
@@ -59,6 +60,7 @@ type Spec struct {
 	Gateways     []string      `json:"gateways,omitempty"`
 	HandOver     int           `json:"handover,omitempty"`
 	HandOverIdle Duration      `json:"handover_idle,omitempty"`
+	HandOverRate int           `json:"handover_rate,omitempty"`
 	Affinity     *Affinity     `json:"affinity,omitempty"`
 	Health       *Health       `json:"health,omitempty"`
 	DrainTimeout Duration      `json:"drain_timeout,omitempty"`

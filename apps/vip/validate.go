@@ -20,6 +20,8 @@ const (
 	MaxAffinity = 24 * time.Hour
 	MinHandOver = time.Second
 
+	MaxHandOverRate = 10_000_000
+
 	// MaxBuckets is how much the backends of a VIP of mode group or deferred may weigh in all: each unit is a bucket of 48 bytes, 56 in
 	// OpenFlow 1.3, and a group's description must fit in one message of 65,535.
 	MaxBuckets = 1100

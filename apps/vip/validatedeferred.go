@@ -25,6 +25,9 @@ func (e *FieldErrors) deferred(s Spec, ports Ports) {
 	if time.Duration(s.HandOverIdle) < MinHandOver {
 		e.add("handover_idle", s.HandOverIdle, "want at least 1s")
 	}
+	if s.HandOverRate < 1 || s.HandOverRate > MaxHandOverRate {
+		e.add("handover_rate", s.HandOverRate, "is packets a second; want 1 to %d", MaxHandOverRate)
+	}
 	for i, b := range s.Backends {
 		if !ports.Single() && b.Port != 0 {
 			e.add(fmt.Sprintf("backends[%d].port", i), b.Port, "a VIP of mode %s with several ports keeps them; leave it out", s.Mode)
@@ -62,5 +65,8 @@ func (e *FieldErrors) handOver(s Spec) {
 	}
 	if s.HandOverIdle != 0 {
 		e.add("handover_idle", s.HandOverIdle, "means nothing in mode %s; leave it out", s.Mode)
+	}
+	if s.HandOverRate != 0 {
+		e.add("handover_rate", s.HandOverRate, "means nothing in mode %s; leave it out", s.Mode)
 	}
 }
