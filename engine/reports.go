@@ -107,6 +107,9 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 		return g
 	}
 	next, err := othello.Relieve(g, x.Address, live)
+	if err == nil && next == g && slices.Equal(v.Takers(x), newest.Members) {
+		next = othello.Repack(g, live)
+	}
 	why := ""
 	if err != nil {
 		why = err.Error()
@@ -119,12 +122,23 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 	}
 	switch {
 	case next == g:
+	case !slices.Equal(next.Newest().Owners, newest.Owners):
+		e.tell("vip", x.Spec.Name, fmt.Sprintf("generation %d has its Dcodes laid out anew, for fewer rules: %d connections live", next.Last, len(live)))
 	case next.Steady():
 		e.tell("vip", x.Spec.Name, fmt.Sprintf("all %d connections are where generation %d has them: older ones are dropped", len(live), newest.ID))
 	default:
 		e.tell("vip", x.Spec.Name, fmt.Sprintf("generation %d pins %d of %d connections", next.Last, len(next.Newest().Pins), len(live)))
 	}
 	return next
+}
+
+// liveOf are a VIP's live connections as last told, nil if not all its backends' hosts have: good for a choice that may be wrong.
+func (e *Engine) liveOf(v *apps.View, x *apps.VIP, now time.Time) []othello.State {
+	live, _ := othello.StatesOf(v, x, func(host netip.Addr) ([]apps.LiveState, bool) {
+		r, has := e.reports.by[host]
+		return r.states, has && now.Sub(r.after) < reportAge
+	})
+	return live
 }
 
 // forget drops what is known of a deleted VIP.

@@ -29,7 +29,7 @@ func (e *Engine) step(v *apps.View) *apps.View {
 		}
 		next := e.nextGenerations(v, x, now)
 		if x.Spec.Mode == vip.ModeOthello {
-			next = othello.Settle(next)
+			next = othello.Settle(next, func() []othello.State { return e.liveOf(v, x, now) })
 		}
 		if next != x.Generations {
 			some[x.ID] = next

@@ -10,7 +10,10 @@ import (
 // backend that has gone from a generation, dead or removed, leaves its Dcodes to the others of that generation where new
 // connections are, or will be, divided by it; in an older one nobody has them, for they are asked of others. It is g itself if
 // nothing is to be done.
-func Settle(g *vip.Generations) *vip.Generations {
+//
+// live, which may be nil, gives what is known of live connections: of the Dcodes that could be moved those with fewer of them are. It
+// need not be right, and is called only if a table must be made.
+func Settle(g *vip.Generations, live func() []State) *vip.Generations {
 	if g == nil || !slices.ContainsFunc(g.Kept, unsettled) {
 		return g
 	}
@@ -28,7 +31,11 @@ func Settle(g *vip.Generations) *vip.Generations {
 			if codes == nil {
 				codes = Pack(SizeFor(pool(k.Members)), pool(k.Members))
 			}
-			codes = codes.Change(pool(k.Members), nil)
+			var known []State
+			if live != nil {
+				known = live()
+			}
+			codes = codes.Change(pool(k.Members), codes.census(known))
 		case i <= last:
 			codes = codes.Change(pool(k.Members), nil)
 		default:

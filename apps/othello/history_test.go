@@ -19,8 +19,8 @@ func members(ids ...uint32) (out []vip.Member) {
 // steady takes a change through its steps.
 func steady(t *testing.T, g *vip.Generations, m []vip.Member) *vip.Generations {
 	t.Helper()
-	for g = Settle(g.Begin(m)); !g.Steady(); g = g.Next(vip.DefaultGenerations) {
-		if Settle(g) != g {
+	for g = Settle(g.Begin(m), nil); !g.Steady(); g = g.Next(vip.DefaultGenerations) {
+		if Settle(g, nil) != g {
 			t.Fatal("a step changes a table")
 		}
 	}
@@ -37,7 +37,7 @@ func table(t *testing.T, g *vip.Generations, i int) *Codes {
 }
 
 func TestGenerationsHaveTables(t *testing.T) {
-	if Settle(nil) != nil {
+	if Settle(nil, nil) != nil {
 		t.Error("something out of nothing")
 	}
 	g := steady(t, nil, members(1, 2, 3))
@@ -79,8 +79,8 @@ func TestDeathMovesNobodyElse(t *testing.T) {
 		}
 		g := steady(t, nil, weigh(members(1, 2, 3, 4, 5)))
 		g = steady(t, g, weigh(members(1, 2, 3, 5, 6)))
-		g = Settle(g.Begin(weigh(members(1, 2, 3, 5, 6, 7))))
-		after := Settle(g.Without(func(id uint32) bool { return id == 3 }))
+		g = Settle(g.Begin(weigh(members(1, 2, 3, 5, 6, 7))), nil)
+		after := Settle(g.Without(func(id uint32) bool { return id == 3 }), nil)
 		for i := range g.Kept {
 			was, is := table(t, g, i), table(t, after, i)
 			for code := range uint16(MaxCodes) {
@@ -93,7 +93,7 @@ func TestDeathMovesNobodyElse(t *testing.T) {
 				}
 			}
 		}
-		if Settle(after) != after {
+		if Settle(after, nil) != after {
 			t.Fatal("it does not come to rest")
 		}
 	}
