@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,7 +42,17 @@ func isLLDP(frame []byte) bool { return len(frame) > 14 && frame[12] == 0x88 && 
 // told waits for an event that says a text.
 func (w *network) told(text string) {
 	w.t.Helper()
+	w.toldOf(text, func() error { return nil })
+}
+
+// toldOf does something again and again until an event says a text: a busy switch loses frames, a meter drops some, and of two things that
+// come at a time the controller may look at one.
+func (w *network) toldOf(text string, do func() error) {
+	w.t.Helper()
 	w.Eventually(patience, func() error {
+		if err := do(); err != nil {
+			return err
+		}
 		events, err := list[apps.Event](w.api, "/events")
 		if err != nil {
 			return err
@@ -143,13 +154,13 @@ func TestHostileHosts(t *testing.T) {
 		}
 	}
 	out, away := evil.Frames(), accomplice.Frames()
-	send := func(f *lab.Frames, frames ...[]byte) {
-		t.Helper()
+	send := func(f *lab.Frames, frames ...[]byte) error {
 		for _, b := range frames {
 			if err := f.Send(b); err != nil {
-				t.Fatal(err)
+				return err
 			}
 		}
+		return nil
 	}
 	from := func(src net.HardwareAddr, dst net.HardwareAddr) []byte {
 		return append(append(append(append([]byte{}, dst...), src...), 0x12, 0x34), make([]byte, 46)...)
@@ -190,11 +201,13 @@ func TestHostileHosts(t *testing.T) {
 		for src, text := range map[string]string{"02:ef:00:00:00:01": "a VIP's MAC as sender", "0e:ef:01:00:03:07": "marker as sender",
 			"0e:ef:03:00:00:00": "marker as sender"} {
 			mac, _ := net.ParseMAC(src)
-			for range 50 {
-				send(out, from(mac, hostMAC(t, backend)), arpOf(1, mac, mac, address, address))
-			}
-			served(t)
 			w.Eventually(patience, func() error {
+				for range 50 {
+					if err := send(out, from(mac, hostMAC(t, backend)), arpOf(1, mac, mac, address, address)); err != nil {
+						return err
+					}
+				}
+				served(t)
 				s, err := w.api.switches()
 				if err != nil {
 					return err
@@ -208,33 +221,32 @@ func TestHostileHosts(t *testing.T) {
 			})
 		}
 		w.told(port + "packets from ")
-		if n := w.refusedCount("topology", "forbidden sender"); n < 3 || n > 200 {
-			t.Errorf("told of %v packets", n)
+		if n, limit := w.refusedCount("topology", "forbidden sender"), 2*(10*time.Since(since).Seconds()+10); n < 1 || n > limit {
+			t.Errorf("told of %v packets, want some and at most %.0f", n, limit)
 		}
 	})
 	t.Run("the VIP's address", func(t *testing.T) {
 		mac := hostMAC(t, evil)
-		for range 20 {
-			send(out, arpOf(1, mac, mac, address, address), arpOf(2, mac, mac, address, client.IP()))
-		}
+		w.toldOf("address "+address+" refused at "+at, func() error {
+			return send(out, arpOf(1, mac, mac, address, address), arpOf(2, mac, mac, address, client.IP()))
+		})
 		served(t)
-		w.told("address " + address + " refused at " + at)
 		if got, err := client.Run(w.ctx, "ip", "neighbour", "show", address); err != nil || !strings.Contains(got, vipMAC.String()) {
 			t.Errorf("the client's neighbour: %q, %v", got, err)
 		}
 	})
 	t.Run("others' MACs", func(t *testing.T) {
-		// One after the other: there is one claim on a host at a time, and what comes meanwhile is not looked at.
 		for _, claimant := range []struct {
 			out *lab.Frames
 			at  string
 		}{{out, at}, {away, "0000000000000002:5"}} {
-			for range 50 {
+			w.toldOf("move to "+claimant.at+" refused: still answers", func() (err error) {
 				for _, h := range []*lab.Host{client, backend} {
-					send(claimant.out, from(hostMAC(t, h), hostMAC(t, quiet)), arpOf(1, hostMAC(t, h), hostMAC(t, h), h.IP(), evil.IP()))
+					err = errors.Join(err, send(claimant.out, from(hostMAC(t, h), hostMAC(t, quiet)),
+						arpOf(1, hostMAC(t, h), hostMAC(t, h), h.IP(), evil.IP())))
 				}
-			}
-			w.told("move to " + claimant.at + " refused: still answers")
+				return err
+			})
 		}
 		served(t)
 		place(t, client, "0000000000000001:1")
@@ -242,10 +254,7 @@ func TestHostileHosts(t *testing.T) {
 	})
 	t.Run("others' addresses", func(t *testing.T) {
 		mac := hostMAC(t, evil)
-		for range 20 {
-			send(out, arpOf(2, mac, mac, backend.IP(), evil.IP()))
-		}
-		w.told("address " + backend.IP() + " refused at " + at)
+		w.toldOf("address "+backend.IP()+" refused at "+at, func() error { return send(out, arpOf(2, mac, mac, backend.IP(), evil.IP())) })
 		served(t)
 	})
 	t.Run("ARP flood", func(t *testing.T) {
@@ -262,12 +271,13 @@ func TestHostileHosts(t *testing.T) {
 		})
 		// Those behind another port are heard all the same.
 		q := quiet.Frames()
-		for i := range 2 * 20 { // twice, as hosts announce themselves (RFC 5227)
-			i %= 20
-			send(q, arpOf(1, macOf(9, i), macOf(9, i), fmt.Sprint("10.0.0.", 130+i), fmt.Sprint("10.0.0.", 130+i)))
+		w.Eventually(patience, func() error { // a second time, as hosts announce themselves (RFC 5227), and more often
+			for i := range 20 {
+				if err := send(q, arpOf(1, macOf(9, i), macOf(9, i), fmt.Sprint("10.0.0.", 130+i), fmt.Sprint("10.0.0.", 130+i))); err != nil {
+					return err
+				}
+			}
 			served(t)
-		}
-		w.Eventually(patience, func() error {
 			all, err := w.hosts()
 			n := 0
 			for _, h := range all {
@@ -328,7 +338,9 @@ func TestHostileHosts(t *testing.T) {
 		for which, frame := range map[string][]byte{"wrong signature": wrong, "another port's": moved, "old": old} {
 			before := w.refusedCount("topology", "forged LLDP")
 			w.Eventually(patience, func() error {
-				send(out, frame) // again and again: the flood may have left no room for it yet
+				if err := send(out, frame); err != nil { // again and again: the flood may have left no room for it yet
+					return err
+				}
 				if w.refusedCount("topology", "forged LLDP") == before {
 					return fmt.Errorf("%s: not refused", which)
 				}

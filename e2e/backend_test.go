@@ -91,18 +91,21 @@ func TestBackendLost(t *testing.T) {
 			p.cables[lost].Cut()
 			for _, name := range []string{"tcp", "udp"} {
 				p.awaitState(name, lost, vip.StateDown)
+				p.awaitLive(name, 4)
 				if s, err := p.status(name, lost); err != nil || *s.Connections != 0 {
 					t.Errorf("%s: the lost backend has %+v, %v", name, s, err)
 				}
-				if n, err := p.live(name); err != nil || n != 4 {
-					t.Errorf("%s: %d live connections are left, %v", name, n, err)
+			}
+			p.Eventually(patience, func() error {
+				r, err := p.vip("tcp")
+				if err == nil && r.Status.Phase != vip.PhaseDegraded {
+					err = fmt.Errorf("phase %s", r.Status.Phase)
 				}
-			}
-			if r, err := p.vip("tcp"); err != nil || r.Status.Phase != vip.PhaseDegraded {
-				t.Errorf("phase %s, %v", r.Status.Phase, err)
-			}
+				return err
+			})
 			p.stay("a backend lost", tcp, lost)
 			p.stay("a backend lost", udp, lost)
+			p.followed()
 			p.reset("a backend lost", tcp[lost])
 			for _, c := range udp[lost] { // datagrams have no connection to lose
 				if now := p.who(c); now == lost {
@@ -144,6 +147,7 @@ func TestBackendDrainedAndRemoved(t *testing.T) {
 	for _, name := range []string{"tcp", "udp"} {
 		p.change(http.MethodDelete, name+"/backends/b3", nil)
 	}
+	p.followed()
 	p.reset("removed", tcp["b3"])
 	p.reset("removed", again["b3"])
 	for _, c := range udp["b3"] {
@@ -169,6 +173,7 @@ func TestBackendDrainedAndRemoved(t *testing.T) {
 func TestVIPDeleted(t *testing.T) {
 	p := newPool(t, ipv4)
 	tcp, udp := p.open("tcp", 3), p.open("udp", 3)
+	p.known(append(p.backends, p.client)...)
 	before := len(desired(p.sw(1)))
 	p.change(http.MethodDelete, "tcp", nil)
 	for _, c := range tcp {

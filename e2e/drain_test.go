@@ -41,6 +41,16 @@ func (p *drainPool) drain(backend, limit string) {
 	}
 }
 
+// endSoon has drains that began at a time be over in two seconds, and returns the time that they may take then.
+func (p *drainPool) endSoon(since time.Time) time.Duration {
+	p.t.Helper()
+	limit := time.Since(since).Round(time.Millisecond) + 2*time.Second
+	for _, name := range []string{"tcp", "udp"} {
+		p.change(http.MethodPatch, name, map[string]any{"drain_timeout": limit.String()})
+	}
+	return limit
+}
+
 // gone fails the test unless datagrams of the backend's clients get no answer from it.
 func (p *drainPool) gone(when string, list []*conn, backend string) {
 	p.t.Helper()
@@ -61,9 +71,9 @@ func TestDrainTimeout(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newDrainPool(t, mode)
-			p.drain("b2", "6s")
+			p.drain("b2", "5m")
 			s, err := p.status("tcp", "b2")
-			if err != nil || s.State != vip.StateDraining || s.Drain == nil || s.Drain.Ends.Sub(s.Drain.Since) != 6*time.Second {
+			if err != nil || s.State != vip.StateDraining || s.Drain == nil || s.Drain.Ends.Sub(s.Drain.Since) != 5*time.Minute {
 				t.Fatalf("draining: %+v, %v", s, err)
 			}
 			if mode == vip.ModeNAT && (s.Connections == nil || *s.Connections != 2 || s.Reason != "connections left: 2") {
@@ -76,9 +86,10 @@ func TestDrainTimeout(t *testing.T) {
 					t.Error("a new connection is at b2")
 				}
 			}
+			limit := p.endSoon(s.Drain.Since)
 			p.awaitState("tcp", "b2", vip.StateDrained)
 			p.awaitState("udp", "b2", vip.StateDrained)
-			if s, err := p.status("tcp", "b2"); err != nil || !strings.Contains(s.Reason, "drain_timeout of 6s has passed; connections") {
+			if s, err := p.status("tcp", "b2"); err != nil || !strings.Contains(s.Reason, fmt.Sprintf("drain_timeout of %s has passed; connections", limit)) {
 				t.Errorf("drained: %+v, %v", s, err)
 			} else if now := time.Now(); now.Before(s.Drain.Ends) {
 				t.Errorf("drained at %s, before %s", now, s.Drain.Ends)
@@ -102,7 +113,7 @@ func TestDrainOverRestart(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newDrainPool(t, mode)
-			p.drain("b2", "12s")
+			p.drain("b2", "5m")
 			before, err := p.status("tcp", "b2")
 			if err != nil || before.Drain == nil {
 				t.Fatalf("draining: %+v, %v", before, err)
@@ -116,17 +127,16 @@ func TestDrainOverRestart(t *testing.T) {
 			if err != nil || after.Drain == nil || *after.Drain != *before.Drain {
 				t.Fatalf("with the next one: %+v, %+v, %v; it began as %+v", after, after.Drain, err, before.Drain)
 			}
-			if time.Now().Before(before.Drain.Ends) {
-				p.stay("with the next one", p.tcp, "")
-				for name := range p.open("tcp", 2) {
-					if name == "b2" {
-						t.Error("a new connection is at b2")
-					}
+			p.stay("with the next one", p.tcp, "")
+			for name := range p.open("tcp", 2) {
+				if name == "b2" {
+					t.Error("a new connection is at b2")
 				}
 			}
+			ends := before.Drain.Since.Add(p.endSoon(before.Drain.Since))
 			p.awaitState("tcp", "b2", vip.StateDrained)
-			if now := time.Now(); now.Before(before.Drain.Ends) {
-				t.Errorf("drained at %s, before %s", now, before.Drain.Ends)
+			if now := time.Now(); now.Before(ends) {
+				t.Errorf("drained at %s, before %s", now, ends)
 			}
 			p.reset("drained", p.tcp["b2"])
 			p.stay("another drained", p.tcp, "b2")

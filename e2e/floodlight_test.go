@@ -119,7 +119,9 @@ func TestNothingToChoose(t *testing.T) {
 	}
 	serves("weight 3")
 	w.cables["b1"].Cut()
-	w.awaitState(schedulers[0], "b1", vip.StateDown)
+	for _, s := range schedulers {
+		w.awaitState(s, "b1", vip.StateDown)
+	}
 	refuses("down")
 	w.cables["b1"].Restore()
 	for _, s := range schedulers {

@@ -31,6 +31,7 @@ func TestGroupAffinity(t *testing.T) {
 	affine := func(network, timeout string) {
 		t.Helper()
 		p.change(http.MethodPatch, network, map[string]any{"affinity": map[string]any{"timeout": timeout}})
+		p.followed() // connections of a client share a cached choice
 	}
 	one := func(when, network string) string {
 		t.Helper()
@@ -60,11 +61,13 @@ func TestGroupAffinity(t *testing.T) {
 		t.Errorf("another time: at %s, was at %s", got, first)
 	}
 	p.change(http.MethodPatch, "tcp/backends/"+first, map[string]any{"admin": "draining"})
+	p.followed()
 	if got := one("its backend drains", "tcp"); got == first {
 		t.Errorf("still at %s, which drains", got)
 	}
 	p.stay("its backend drains", old, "")
 	p.change(http.MethodPatch, "tcp/backends/"+first, map[string]any{"admin": "enabled"})
+	p.followed()
 	if got := one("its backend is back", "tcp"); got != first {
 		t.Errorf("at %s, was at %s before that drained", got, first)
 	}

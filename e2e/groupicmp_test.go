@@ -29,10 +29,11 @@ func TestGroupICMP(t *testing.T) {
 		}
 		errorsAt := p.tap(backend, func(g gopacket.Packet) bool { return g.Layer(layers.LayerTypeICMPv4) != nil })
 		local := list[0].LocalAddr().(*net.TCPAddr)
-		if err := p.client.Frames().Send(tooBig(t, p.client, address, 80, uint16(local.Port))); err != nil {
-			t.Fatal(err)
-		}
+		out := p.client.Frames()
 		p.Eventually(patience, func() error {
+			if err := out.Send(tooBig(t, p.client, address, 80, uint16(local.Port))); err != nil {
+				return err
+			}
 			for _, g := range errorsAt.packets() {
 				quoted := gopacket.NewPacket(g.Layer(layers.LayerTypeICMPv4).LayerPayload(), layers.LayerTypeIPv4, gopacket.Default)
 				ip, _ := quoted.Layer(layers.LayerTypeIPv4).(*layers.IPv4)

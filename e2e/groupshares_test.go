@@ -10,27 +10,19 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/web"
 )
 
-// brief makes connections that end at once.
-func (p *groupPool) brief(network string, n int) {
-	p.t.Helper()
-	for range n {
-		c := p.dial(p.client, network, "", address+":80")
-		p.who(c)
-		_ = c.Close()
-	}
-}
-
 // Somebody gives a bucket weight in a switch, by which Open vSwitch multiplies its score, so that its backend gets nearly all. That
 // is found by counting, and stands in the VIP's reason and an event; and so does the end of it.
 func TestGroupSkew(t *testing.T) {
 	p := newGroupPool(t, "OpenFlow15")
-	p.brief("tcp", 100)
+	made := &made{by: map[string]int64{}}
+	made.some(p, 100)
 	if r, err := p.vip("tcp"); err != nil || r.Status.Reason != "" {
 		t.Fatalf("reason %q, %v", r.Status.Reason, err)
 	}
@@ -56,7 +48,7 @@ func TestGroupSkew(t *testing.T) {
 	}
 	p.Eventually(patience, func() error { // the next audit mends the group, whenever that is
 		p.sw(1).Ofctl("mod-group", heavy)
-		p.brief("tcp", 60)
+		made.some(p, 60)
 		return skewed()
 	})
 	p.told("vip tcp new connections do not spread as they should: b")
@@ -155,6 +147,8 @@ func (w *network) follow(ctx context.Context, name string, got func(int64)) erro
 func TestGroupCountsForAllReaders(t *testing.T) {
 	p := newGroupPool(t, "OpenFlow15")
 	const total = 120
+	made := &made{by: map[string]int64{}}
+	var most atomic.Int64
 	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -164,8 +158,8 @@ func TestGroupCountsForAllReaders(t *testing.T) {
 			if n < last {
 				t.Errorf("%s: %d connections, after %d", name, n, last)
 			}
-			if last = n; n > total {
-				t.Errorf("%s: %d connections of %d", name, n, total)
+			last = n
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
 		}
 	}
@@ -189,7 +183,7 @@ func TestGroupCountsForAllReaders(t *testing.T) {
 		see, done := note("the stream"), false
 		if err := p.follow(ctx, "tcp", func(n int64) {
 			see(n)
-			if n == total && !done {
+			if n >= total && !done {
 				done = true
 				close(streamed)
 			}
@@ -208,12 +202,12 @@ func TestGroupCountsForAllReaders(t *testing.T) {
 		func() { p.change(http.MethodPatch, "tcp/backends/b3", map[string]any{"admin": "enabled"}) },
 	} {
 		how()
-		p.brief("tcp", total/6)
+		made.some(p, total/6)
 	}
 	for _, r := range p.readers("tcp") {
 		p.Eventually(patience, func() error {
 			n, err := r.read(ctx)
-			if err == nil && n != total {
+			if err == nil && !made.are(n) {
 				err = fmt.Errorf("%s: %d connections, want %d", r.name, n, total)
 			}
 			return err
@@ -226,4 +220,7 @@ func TestGroupCountsForAllReaders(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
+	if n := most.Load(); !made.are(n) {
+		t.Errorf("%d connections of %d", n, total)
+	}
 }

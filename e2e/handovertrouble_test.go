@@ -43,7 +43,7 @@ func TestHandOverControllerKilled(t *testing.T) { tryKilledAtSteps(t, newHandOve
 func tryKilledAtSteps(t *testing.T, p *handOver) {
 	p.begin(60, 20, 40)
 	killed := map[vip.Step]int{}
-	for round := 0; len(killed) < 3 && round < 12; round++ {
+	for round := 0; len(killed) < 3 && round < 30; round++ {
 		want := []vip.Step{vip.StepPrepare, vip.StepFlip, vip.StepSettle}[round%3]
 		if killed[want] > 0 {
 			continue

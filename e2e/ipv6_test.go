@@ -81,15 +81,18 @@ func TestVIPAnswersIPv6(t *testing.T) {
 						t.Errorf("%s, %s: the VIP is a neighbour as %q", c.Name(), when, n)
 					}
 					w.run(c, "sysctl", "-qw", "net.ipv6.conf.eth0.accept_dad=1")
-					w.run(c, "ip", "address", "add", w.family.vip+"/64", "dev", "eth0")
-					w.Eventually(patience, func() error {
-						state := w.run(c, "ip", "-6", "address", "show", "dev", "eth0", "to", w.family.vip)
+					w.Eventually(patience, func() error { // a host asks once, and waits for a second; the answer may be late
+						w.run(c, "ip", "address", "add", w.family.vip+"/64", "dev", "eth0")
+						var state string
+						for state = "tentative"; strings.Contains(state, "tentative") && !strings.Contains(state, "dadfailed"); {
+							state = w.run(c, "ip", "-6", "address", "show", "dev", "eth0", "to", w.family.vip)
+						}
+						w.run(c, "ip", "address", "del", w.family.vip+"/64", "dev", "eth0")
 						if !strings.Contains(state, "dadfailed") {
 							return errors.New("the VIP's address is free: " + state)
 						}
 						return nil
 					})
-					w.run(c, "ip", "address", "del", w.family.vip+"/64", "dev", "eth0")
 				}
 				if when != "without" {
 					w.ctl.stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // patience is when something that is awaited is given up: it decides nothing else.
-const patience = 40 * time.Second
+const patience = time.Minute
 
 // network is switches with hosts, under the controller.
 type network struct {
@@ -30,7 +31,7 @@ type network struct {
 // newNetwork makes n switches s1 to sn, without cables, that speak certain versions of OpenFlow ("" for both).
 func newNetwork(t *testing.T, n int, version string, flags ...string) *network {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w := &network{Lab: lab.New(t), t: t, ctx: ctx, family: ipv4, cables: map[string]*lab.Link{}}
 	var opts []lab.SwitchOption
@@ -173,6 +174,33 @@ func (w *network) change(method, path string, body any) {
 	if err := w.call(method, "/api/v1/vips/"+path+"?wait=30s", body, nil); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// followed waits until what the switches have cached follows their rules, as it does a little after those are confirmed. Who goes by a
+// choice that many connections share, or uses a port again, meets what is cached.
+func (w *network) followed() {
+	w.t.Helper()
+	for range 2 { // the round that is under way may have begun before
+		for _, s := range w.switches {
+			s.Appctl("revalidator/wait")
+		}
+	}
+}
+
+// known waits until the controller has heard of hosts, as it does a little after they have spoken, and every switch has their rules.
+func (w *network) known(hosts ...*lab.Host) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		for _, s := range w.switches {
+			rules := strings.Join(s.DumpFlows(), "\n")
+			for _, h := range hosts {
+				if !strings.Contains(rules, "table=60, priority=100,dl_dst="+h.MAC()+" ") {
+					return fmt.Errorf("%s has no way to %s", s.Name(), h.Name())
+				}
+			}
+		}
+		return nil
+	})
 }
 
 func (w *network) awaitState(name, backend string, state vip.State) {

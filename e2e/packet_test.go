@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -86,8 +87,9 @@ func hostMAC(t testing.TB, h *lab.Host) net.HardwareAddr {
 // tap keeps what comes in at a host and is wanted.
 type tap struct {
 	*lab.Frames
-	mu   sync.Mutex
-	seen []gopacket.Packet
+	mu     sync.Mutex
+	seen   []gopacket.Packet
+	fenced bool
 }
 
 // tap listens at a host until the test ends.
@@ -101,11 +103,13 @@ func (w *network) tap(h *lab.Host, wanted func(gopacket.Packet) bool) *tap {
 		defer close(done)
 		for {
 			if _, err := p.Receive(ctx, func(frame []byte) bool {
-				if g := gopacket.NewPacket(append([]byte(nil), frame...), layers.LayerTypeEthernet, gopacket.Default); wanted(g) {
-					p.mu.Lock()
+				g := gopacket.NewPacket(append([]byte(nil), frame...), layers.LayerTypeEthernet, gopacket.Default)
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				if wanted(g) {
 					p.seen = append(p.seen, g)
-					p.mu.Unlock()
 				}
+				p.fenced = p.fenced || isFence(g)
 				return false
 			}); err != nil {
 				return
@@ -119,6 +123,34 @@ func (p *tap) packets() []gopacket.Packet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]gopacket.Packet(nil), p.seen...)
+}
+
+const fencePost = "10.0.0.201" // nobody has it
+
+var isFence = arpTo(fencePost)
+
+// fence waits until taps have what a host broadcast before: a broadcast of its own that comes behind.
+func (w *network) fence(from *lab.Host, out *lab.Frames, taps ...*tap) {
+	w.t.Helper()
+	for _, p := range taps {
+		p.mu.Lock()
+		p.fenced = false
+		p.mu.Unlock()
+	}
+	w.Eventually(patience, func() error {
+		if err := out.Send(arpRequest(w.t, from, fencePost)); err != nil {
+			return err
+		}
+		for i, p := range taps {
+			p.mu.Lock()
+			fenced := p.fenced
+			p.mu.Unlock()
+			if !fenced {
+				return fmt.Errorf("no broadcast comes to tap %d of %d", i+1, len(taps))
+			}
+		}
+		return nil
+	})
 }
 
 // tcpOf is a packet's TCP header, nil if it has none.

@@ -37,6 +37,7 @@ func TestPipelineDocument(t *testing.T) {
 			t.Fatalf("connection %d is at %s, not %s", i+1, who, c.to)
 		}
 	}
+	w.known(client, b1, b2)
 	parts := w.parts()
 	for last := map[string]string(nil); !cmp.Equal(last, parts); { // until the switches have settled
 		last = parts

@@ -51,6 +51,7 @@ func TestSwitchKilled(t *testing.T) {
 	for range 2 {
 		w.who(w.dial(client, "tcp", "", address+":80"))
 	}
+	w.known(client, b1, b2)
 	for _, s := range w.switches {
 		want := desired(s)
 		s.Restart()
@@ -79,6 +80,7 @@ func TestRulesMended(t *testing.T) {
 			w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, backend)
 			c := w.dial(client, "tcp", "", address+":80")
 			w.who(c)
+			w.known(client, backend)
 			s := w.sw(1)
 			want := desired(s)
 			s.SetController("unix:" + s.ControllerSocket() + ".none") // without any, Open vSwitch empties its tables

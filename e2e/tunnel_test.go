@@ -39,7 +39,7 @@ func TestHandOverTunnels(t *testing.T) {
 			}{{1500, 1500, false}, {1500, 1451, false}, {1450, 1500, true}, {1500, 1450, true}} {
 				w.setMTU(c.client, p.client)
 				w.setMTU(c.backends, far...)
-				limit := answerLimit
+				limit := patience
 				if !c.fits {
 					limit = 2 * time.Second
 				}
