@@ -266,12 +266,16 @@ func TestHandOverOneSwitch(t *testing.T) {
 
 // Without hand-over the same breaks connections; and so do changes that drop generations which are needed.
 func TestHandOverLacking(t *testing.T) {
+	tryLacking(t, func(t *testing.T, set func(*vip.Spec)) *handOver { return newHandOver(t, 7, set) })
+}
+
+func tryLacking(t *testing.T, make func(t *testing.T, set func(*vip.Spec)) *handOver) {
 	for name, set := range map[string]func(*vip.Spec){
 		"none":       func(s *vip.Spec) { s.HandOver = 1 },
 		"too little": func(s *vip.Spec) { s.HandOver = 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newHandOver(t, 7, set)
+			p := make(t, set)
 			p.begin(30, 20, 10)
 			for range 5 {
 				p.change("&drop_oldest=true")

@@ -21,12 +21,8 @@ import (
 func TestHandOverTunnels(t *testing.T) {
 	for _, kind := range []string{"geneve", "vxlan"} {
 		t.Run(kind, func(t *testing.T) {
-			w := newNetwork(t, 3, "OpenFlow15")
-			for i := range 2 {
-				w.Tunnel(kind, w.sw(i+1), 10, w.sw(i+2), 11, 1500)
-			}
-			p := handOverIn(w, 37, nil)
-			w.awaitLinks(2)
+			p := handOverTunnelled(t, kind, nil)
+			w := p.network
 			bulk := vip.Spec{Name: "bulk", Address: address, Protocol: vip.TCP, Port: "90", Mode: vip.ModeDeferred}
 			far := p.backends[2:] // that is, not at the client's switch
 			for _, h := range far {
@@ -63,6 +59,17 @@ func TestHandOverTunnels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// handOverTunnelled is [newHandOver] with tunnels for cables.
+func handOverTunnelled(t *testing.T, kind string, set func(*vip.Spec)) *handOver {
+	w := newNetwork(t, 3, "OpenFlow15")
+	for i := range 2 {
+		w.Tunnel(kind, w.sw(i+1), 10, w.sw(i+2), 11, 1500)
+	}
+	p := handOverIn(w, 37, set)
+	w.awaitLinks(2)
+	return p
 }
 
 func (w *network) setMTU(mtu int, hosts ...*lab.Host) {
