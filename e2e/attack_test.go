@@ -367,6 +367,7 @@ func captured(t *testing.T, f *lab.Frames) []byte {
 
 // Two hosts that hand LLDP on to one another look like a cable; where the configuration says that there are edges they do not.
 func TestLLDPRelayed(t *testing.T) {
+	t.Parallel()
 	const fixed = "ports:\n- {dpid: \"0000000000000001\", port_no: 5, kind: edge}\n"
 	for name, config := range map[string]string{"trusted": "", "fixed": fixed} {
 		t.Run(name, func(t *testing.T) {

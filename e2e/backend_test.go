@@ -84,6 +84,7 @@ func (p *pool) reset(when string, list []*conn) {
 // A backend whose cable is pulled takes its own connections with it, which the client is told, and no others. It serves again
 // when it is back.
 func TestBackendLost(t *testing.T) {
+	t.Parallel()
 	for lost, f := range map[string]family{"b1": ipv4, "b2": ipv4, "b3": ipv6} { // on the client's switch, on another
 		t.Run(lost, func(t *testing.T) {
 			p := newPool(t, f)

@@ -13,6 +13,7 @@ import (
 func TestDeferredPath(t *testing.T) { tryPath(t, vip.ModeDeferred) }
 
 func tryPath(t *testing.T, mode vip.Mode) {
+	t.Parallel()
 	for _, way := range ways {
 		if way.version != "OpenFlow15" {
 			continue

@@ -68,6 +68,7 @@ func (p *drainPool) gone(when string, list []*conn, backend string) {
 // Connections of a draining backend live until drain_timeout; then what is left is ended, which clients are told, and the
 // backend can be removed without anybody noticing.
 func TestDrainTimeout(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newDrainPool(t, mode)
@@ -110,6 +111,7 @@ func TestDrainTimeout(t *testing.T) {
 
 // A controller that is killed in the midst of a drain goes on with it: the drain ends when it would have, not sooner and not later.
 func TestDrainOverRestart(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newDrainPool(t, mode)
@@ -147,6 +149,7 @@ func TestDrainOverRestart(t *testing.T) {
 // Over UDP, and over TCP, a service that loses its only backend and gets it back serves the sockets that have sent all the while.
 // What is refused meanwhile is refused aloud.
 func TestZeroBackendsAndBack(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			w := line(t, 2, "")

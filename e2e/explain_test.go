@@ -32,6 +32,7 @@ func (w *network) awaitHash() {
 // What is said to become of a connection becomes of it: of a VIP of mode group, over both families and protocols, before and
 // after a change, after the controller was killed, and after the switch was.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		if way.version == "OpenFlow13" {
 			continue

@@ -18,6 +18,7 @@ import (
 // A connection through a VIP of mode group, over IPv4 and IPv6 and both versions of OpenFlow, also from a backend to itself. The
 // client sees the VIP, the backend the client.
 func TestGroupPath(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		for n, name := range map[int]string{1: "one switch", 2: "two switches", 3: "three switches"} {
 			t.Run(way.version+" "+way.name+" "+name, func(t *testing.T) {
@@ -118,6 +119,7 @@ func (p *groupPool) reset(when string, list []*conn) {
 
 // A backend that calls its own VIP is served, by itself or by another. By itself it is called as by the VIP.
 func TestGroupHairpin(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			w := line(t, 2, version)
@@ -230,6 +232,7 @@ func TestGroupHairpinEnds(t *testing.T) {
 
 // Backends come, are drained, weighed anew, disabled and removed: connections stay where they are unless their backend has gone.
 func TestGroupBackends(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			p := newGroupPool(t, version)

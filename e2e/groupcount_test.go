@@ -108,6 +108,7 @@ func TestGroupCounts(t *testing.T) {
 
 // What the mode lacks is told: stable bucket ids in OpenFlow 1.3, and a way around conntrack for ports that serve several VIPs.
 func TestGroupLimits(t *testing.T) {
+	t.Parallel()
 	for version, want := range map[string]string{"OpenFlow15": "", "OpenFlow13": "no stable bucket ids"} {
 		t.Run(version, func(t *testing.T) {
 			w := line(t, 1, version)

@@ -11,6 +11,7 @@ import (
 // Two VIPs of one address, of modes group and nat, lead to the same ports of the same backends. Connections of both live side by
 // side, from neighbouring ports of one client and from the backends themselves, and a change of one VIP does not touch the other's.
 func TestGroupBesideNAT(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		t.Run(way.version+" "+way.name, func(t *testing.T) {
 			w := line(t, 2, way.version)

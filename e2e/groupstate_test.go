@@ -25,6 +25,7 @@ import (
 
 // A controller that is killed takes no connection with it, and new ones are made without it. The next one changes nothing.
 func TestGroupControllerKilled(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			p := newGroupPool(t, version)

@@ -13,6 +13,7 @@ import (
 
 // A backend that calls its own VIP is served, by itself or by another. By itself it is called as by the VIP.
 func TestHairpin(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		t.Run(way.version+" "+way.name, func(t *testing.T) {
 			w := line(t, 2, way.version)

@@ -270,6 +270,7 @@ func TestHandOverLacking(t *testing.T) {
 }
 
 func tryLacking(t *testing.T, make func(t *testing.T, set func(*vip.Spec)) *handOver) {
+	t.Parallel()
 	for name, set := range map[string]func(*vip.Spec){
 		"none":       func(s *vip.Spec) { s.HandOver = 1 },
 		"too little": func(s *vip.Spec) { s.HandOver = 2 },

@@ -61,6 +61,7 @@ func (s *server) serve() {
 // A backend is taken for down after failed probes of each type, over both families and in both modes, gets no connections while it
 // is, and is up again after answers.
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind       string
 		mode       vip.Mode
@@ -198,6 +199,7 @@ func (p *probed) awaitPhase(phase vip.Phase) {
 // A backend whose service has died takes its own connections with it, which are reset, and no others; and with the last one the VIP
 // is down, and refuses.
 func TestHealthRefused(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []vip.Mode{vip.ModeNAT, vip.ModeGroup} {
 		t.Run(string(mode), func(t *testing.T) {
 			p := newProbed(t, mode, fast(vip.HealthTCP))

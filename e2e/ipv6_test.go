@@ -64,6 +64,7 @@ func (w *network) learnLinkLocal(hosts ...*lab.Host) {
 // A VIP of IPv6 answers to neighbour discovery and ping with its own MAC, such that nobody needs to ask twice, on every switch;
 // also while the controller is away. No host can take its address.
 func TestVIPAnswersIPv6(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			w := line(t, 2, version)

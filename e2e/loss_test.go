@@ -152,6 +152,7 @@ func (w *network) sent(sw, port uint32) (in, out uint64) {
 
 // A cable or a switch that is lost is gone round: connections live on, and how long it takes is told.
 func TestLossIsRepaired(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		lose   func(w *network)

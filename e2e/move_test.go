@@ -49,6 +49,7 @@ func (w *network) double(h *lab.Host, sw, port int) *lab.Host {
 // A host that has left its port is served where it appears again, and so is the VIP whose backend it is. One that appears
 // elsewhere while it still answers where it was is somebody else's doing: it is refused, and nothing changes for anybody.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	for _, f := range []family{ipv4, ipv6} {
 		t.Run(f.name, func(t *testing.T) {
 			w := line(t, 2, "")
@@ -140,6 +141,7 @@ func TestSilentHosts(t *testing.T) {
 
 // An address that a known host takes is learned from its first request, though the switch answers that by itself.
 func TestSecondAddress(t *testing.T) {
+	t.Parallel()
 	for _, f := range []family{ipv4, ipv6} {
 		t.Run(f.name, func(t *testing.T) {
 			w := line(t, 1, "")

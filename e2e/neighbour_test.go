@@ -15,6 +15,7 @@ import (
 
 // A VIP answers to ARP, once, and to ping, with its own MAC, on every switch; also while the controller is away.
 func TestVIPAnswers(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			w := line(t, 2, version)

@@ -28,7 +28,8 @@ type network struct {
 	cables   map[string]*lab.Link // of hosts, by name; between switches "s1-s2"
 }
 
-// newNetwork makes n switches s1 to sn, without cables, that speak certain versions of OpenFlow ("" for both).
+// newNetwork makes n switches s1 to sn, without cables, that speak certain versions of OpenFlow ("" for both). A test whose subtests
+// have networks of their own is to be parallel itself: else all others wait for it.
 func newNetwork(t *testing.T, n int, version string, flags ...string) *network {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)

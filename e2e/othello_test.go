@@ -34,6 +34,7 @@ func TestOthelloHandOver(t *testing.T) {
 // Every new connection goes where explain says, whichever switch its packets come in by: before and after changes, over both
 // families and protocols.
 func TestOthelloForetold(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		if way.version != "OpenFlow15" {
 			continue

@@ -11,6 +11,7 @@ const address = "10.0.0.100"
 // A connection through a VIP, with the client's and the backend's switch being one, neighbours, and with one between, over
 // sessions of both versions, in both families. The port is translated; the client sees the VIP, the backend the client.
 func TestPath(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		for n, name := range map[int]string{1: "one switch", 2: "two switches", 3: "three switches"} {
 			t.Run(way.version+" "+way.name+" "+name, func(t *testing.T) {

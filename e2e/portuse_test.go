@@ -215,6 +215,7 @@ func TestFlush(t *testing.T) {
 // A switch whose tables have no room for more connections of mode nat refuses them aloud; old ones stay, and new ones are made
 // when there is room again.
 func TestFlowTableFull(t *testing.T) {
+	t.Parallel()
 	for name, table := range map[string]int{"forward rules": 40, "reverse rules": 70} {
 		t.Run(name, func(t *testing.T) {
 			p := newPool(t, ipv4)
@@ -273,6 +274,7 @@ func TestFlowTableFull(t *testing.T) {
 
 // A port whose last connection was at a backend that drains connects to another one, however that connection has ended.
 func TestPortUsedAgainWhileDraining(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			w := line(t, 2, "")

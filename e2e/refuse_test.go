@@ -24,6 +24,7 @@ func (w *network) refused(why string, err error) {
 
 // What nobody serves at a VIP's address is refused at once, as a host does.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		t.Run(way.version+" "+way.name, func(t *testing.T) {
 			w := line(t, 2, way.version)
@@ -121,6 +122,7 @@ func TestUnknownConnectionReset(t *testing.T) {
 
 // In the other modes such a segment comes to a backend, whose own kernel resets it, or, without a backend, to the controller.
 func TestUnknownConnectionResetByItsBackend(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes[1:] {
 		t.Run(string(mode), func(t *testing.T) {
 			w := line(t, 2, "")
@@ -218,6 +220,7 @@ func TestRefusalsAreMetered(t *testing.T) {
 // A VIP that rejects by dropping is silent to all that cannot have a connection, at its closed ports too, and tells those who had
 // one. VIPs of other addresses answer as ever.
 func TestRejectByDropping(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			w := line(t, 1, "")
@@ -263,6 +266,7 @@ func TestRejectByDropping(t *testing.T) {
 
 // Refusals of many VIPs are metered together, too.
 func TestRefusalsAreMeteredInAll(t *testing.T) {
+	t.Parallel()
 	const rate, flooded, enough = 20, 6, 240
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {

@@ -73,6 +73,7 @@ func (d dump) sameAs(t *testing.T, name string, before dump) {
 
 // A controller that is killed takes no connection with it. The next one adopts them all and changes nothing.
 func TestControllerKilled(t *testing.T) {
+	t.Parallel()
 	for _, way := range ways {
 		t.Run(way.version+" "+way.name, func(t *testing.T) {
 			w := line(t, 2, way.version)

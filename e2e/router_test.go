@@ -46,6 +46,7 @@ type routed struct {
 // VIPs outside of the hosts' network are reached by way of an address of ours, by hosts of each network and from behind a router,
 // and backends answer by way of such an address, or of the router itself. Nothing else is routed.
 func TestRouters(t *testing.T) {
+	t.Parallel()
 	for _, f := range []routed{
 		{ipv4, "10.1.0.%d/24", "10.0.0.254", "10.1.0.254", "10.9.9.9", "172.16.0.5"},
 		{ipv6, "fd01::%d/64", "fd00::fe", "fd01::fe", "fd09::9", "fd16::5"},

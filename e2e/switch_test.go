@@ -71,6 +71,7 @@ func TestSwitchKilled(t *testing.T) {
 
 // What somebody does to our rules while the switch is away is mended when it is back; what is nobody's business stays.
 func TestRulesMended(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			w := line(t, 1, version)

@@ -19,6 +19,7 @@ import (
 //	      │    │     │
 //	    b1 b2 b3 b4 b5 b6
 func TestHandOverTunnels(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"geneve", "vxlan"} {
 		t.Run(kind, func(t *testing.T) {
 			p := handOverTunnelled(t, kind, nil)

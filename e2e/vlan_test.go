@@ -25,6 +25,7 @@ func tagged(frame []byte, tags ...uint32) []byte {
 // What carries a VLAN tag, or two, passes between edge ports byte for byte, be it for one or for all: also ARP for an address that
 // is a VIP's outside of the VLAN, and TCP between addresses of a connection. Nothing but MACs is learned from it.
 func TestVLANPasses(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"OpenFlow15", "OpenFlow13"} {
 		t.Run(version, func(t *testing.T) {
 			w := line(t, 2, version)
