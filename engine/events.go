@@ -225,7 +225,7 @@ func (e *Engine) tellOf(origin vip.Origin, kind, subject, message string) {
 }
 
 // throttle keeps what may come in floods from washing everything else out of the log: errors, ports and comings and goings of a
-// switch, hosts, and verdicts on loads. The zero throttle is ready.
+// switch, hosts, changes, and verdicts on loads. The zero throttle is ready.
 type throttle struct {
 	window time.Time
 	counts map[string]int
@@ -233,9 +233,9 @@ type throttle struct {
 
 const throttleWindow = 10 * time.Second
 
-// throttled are the kinds of events that are bounded, and how many may come in a window: of hosts in all, else
+// throttled are the kinds of events that are bounded, and how many may come in a window: of hosts and of changes in all, else
 // of one switch or VIP.
-var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200, "imbalance": 20}
+var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200, "imbalance": 20, "change": 200}
 
 // pass reports whether an event is to be kept. The first that is not becomes one that says so.
 func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
@@ -247,7 +247,7 @@ func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
 		t.window, t.counts = e.Time, map[string]int{}
 	}
 	key := e.Kind
-	if e.Kind != "host" {
+	if e.Kind != "host" && e.Kind != "change" {
 		name, _, _ := strings.Cut(e.Subject, ":") // of a port, its switch
 		key += " " + name
 	}

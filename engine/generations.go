@@ -23,6 +23,7 @@ type generations struct {
 	differ    map[vip.ID]time.Time            // of those whose backends are not those of their newest generation: since when
 	missing   map[flows.DPID]time.Time        // switches that are not connected, until when they are waited for
 	due       time.Time                       // of the next look; zero: nothing is awaited
+	times     *changeTimes
 	changing  atomic.Int32
 	wake      chan struct{} // a switch has confirmed something
 }
@@ -38,7 +39,7 @@ const (
 
 func newGenerations() *generations {
 	return &generations{all: map[vip.ID]*vip.Generations{}, confirmed: map[vip.ID]time.Time{}, quiet: map[vip.ID]map[uint32]time.Time{},
-		differ: map[vip.ID]time.Time{}, missing: map[flows.DPID]time.Time{}, wake: make(chan struct{}, 1)}
+		differ: map[vip.ID]time.Time{}, missing: map[flows.DPID]time.Time{}, times: newChangeTimes(), wake: make(chan struct{}, 1)}
 }
 
 // loadGenerations reads what is stored. What was under way goes on.
@@ -95,6 +96,7 @@ func (g *generations) forget(id vip.ID) {
 	delete(g.confirmed, id)
 	delete(g.quiet, id)
 	delete(g.differ, id)
+	g.times.forget(id)
 }
 
 // deferredZone and mirrorZone name a switch's zones for what is translated beside backends, and for backends that are given their

@@ -123,7 +123,7 @@ func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room []vip.Applie
 		}
 		states[i], r.Status.Backends[i] = s.State, s
 	}
-	r.Status.HandOver = handOver(e.view.Load(), x)
+	r.Status.HandOver = e.handOver(e.view.Load(), x)
 	under, waits := changing(e.view.Load(), x)
 	r.Status.Phase, r.Status.Reason = vip.PhaseOf(states, all && len(applied) > 0 && (!under || waits != ""))
 	if waits != "" && r.Status.Phase == vip.PhaseUp {

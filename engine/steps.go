@@ -43,6 +43,11 @@ func (e *Engine) step(v *apps.View) *apps.View {
 			some = nil
 		}
 	}
+	for _, x := range v.VIPs {
+		if next := some[x.ID]; next != nil {
+			e.noteStep(x, next, now)
+		}
+	}
 	changing := 0
 	for id, g := range gs.all {
 		if !g.Steady() {
@@ -220,7 +225,7 @@ func changing(v *apps.View, x *apps.VIP) (under bool, waits string) {
 }
 
 // handOver is a VIP's part in its status.
-func handOver(v *apps.View, x *apps.VIP) *vip.HandOver {
+func (e *Engine) handOver(v *apps.View, x *apps.VIP) *vip.HandOver {
 	if !x.Deferred() {
 		return nil
 	}
@@ -228,8 +233,11 @@ func handOver(v *apps.View, x *apps.VIP) *vip.HandOver {
 	if g := x.Generations; g != nil {
 		h.Step, h.Generations = g.Step, len(g.Kept)
 		if newest := g.Newest(); newest != nil {
-			h.Pins = len(newest.Pins)
+			h.Generation, h.Pins, h.Cells = newest.ID, len(newest.Pins), othello.Cells(newest.Pins)
 		}
+	}
+	if took, known := e.generations.times.of(x.ID); known {
+		h.SettleTime = new(vip.Duration(took.Round(time.Millisecond)))
 	}
 	_, h.Waiting = changing(v, x)
 	return h

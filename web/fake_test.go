@@ -91,6 +91,10 @@ func (f *fakeEngine) read(v *vip.VIP) vip.Read {
 		r.Status.Backends = append(r.Status.Backends, st)
 		r.Status.NewConnections += st.NewConnections
 	}
+	if v.Spec.Mode == vip.ModeOthello {
+		r.Status.HandOver = &vip.HandOver{Step: vip.StepSteady, Generation: 5, Generations: 2, Pins: 1200, Cells: 3360,
+			SettleTime: new(vip.Duration(412 * time.Millisecond))}
+	}
 	return r
 }
 

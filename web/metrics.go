@@ -36,6 +36,9 @@ var (
 	vipNewConnections = desc("vip_new_connections_total", "Connections ever given to the backend.", "vip", "backend")
 	vipGenerations    = desc("vip_generations", "Sets of backends kept for connections made before changes, with the present one.", "vip")
 	vipPins           = desc("vip_pins", "Connections of a VIP of mode othello that are kept by name.", "vip")
+	vipCells          = desc("vip_cells", "Cells that the pins of a VIP of mode othello are in, 0 where each has a rule of its own.", "vip")
+	vipGeneration     = desc("vip_generation", "Number of a VIP's newest set of backends.", "vip")
+	vipSettle         = desc("vip_settle_seconds", "How long the last change of a VIP's set of backends took, all steps; absent if there was none.", "vip")
 	backendUp         = desc("backend_up", "1 when the backend takes new connections.", "vip", "backend")
 
 	probesSent     = desc("health_probes_sent_total", "Probes of backends sent.", "type")
@@ -49,7 +52,7 @@ type engineCollector struct{ eng Engine }
 
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchHash, switchCodes, switchRules, packetIns, packetInsDropped, flowMods, modifications,
-		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, vipGenerations, vipPins, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak,
+		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, vipGenerations, vipPins, vipCells, vipGeneration, vipSettle, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak,
 		probesSent, probesAnswered, probesFailed, probeTargets} {
 		ch <- d
 	}
@@ -107,6 +110,11 @@ func collectVIP(put putMetric, r vip.Read) {
 	if h := r.Status.HandOver; h != nil {
 		put(vipGenerations, prometheus.GaugeValue, float64(h.Generations), r.Name)
 		put(vipPins, prometheus.GaugeValue, float64(h.Pins), r.Name)
+		put(vipCells, prometheus.GaugeValue, float64(h.Cells), r.Name)
+		put(vipGeneration, prometheus.GaugeValue, float64(h.Generation), r.Name)
+		if h.SettleTime != nil {
+			put(vipSettle, prometheus.GaugeValue, time.Duration(*h.SettleTime).Seconds(), r.Name)
+		}
 	}
 	for _, b := range r.Status.Backends {
 		put(backendUp, prometheus.GaugeValue, number(b.State == vip.StateUp), r.Name, b.Name)

@@ -107,3 +107,16 @@ func TestMetricsOfNothing(t *testing.T) {
 		t.Errorf("%d: %s", w.Code, w.Body)
 	}
 }
+
+// A VIP of mode othello tells how its last change went.
+func TestMetricsOfOthello(t *testing.T) {
+	c := newClient(t, Config{})
+	c.do(201, "POST", "/api/v1/vips", strings.Replace(webVIP, `"nat"`, `"othello"`, 1))
+	body := c.raw("GET", "/metrics", "").Body.String()
+	for _, want := range []string{"generation", "generations", "pins", "cells", "settle_seconds"} {
+		value := map[string]string{"generation": "5", "generations": "2", "pins": "1200", "cells": "3360", "settle_seconds": "0.412"}[want]
+		if line := "\nevenflow_vip_" + want + `{vip="web"} ` + value + "\n"; !strings.Contains(body, line) {
+			t.Errorf("no line %q", line)
+		}
+	}
+}

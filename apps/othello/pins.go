@@ -203,7 +203,7 @@ func (t Tuple) hashed() Tuple {
 // solve finds hash functions and cells for the keys. The number of rows follows from that of displaced connections, so that the same
 // hashes are tried first when a few others are added.
 func (p *Pins) solve(keys []pin, displaced int, random *rand.Rand) error {
-	rows := (displaced+displaced/16)*cellsPer100/100/cellsInRow + 1
+	rows := rowsFor(displaced)
 	edges := make([]othello.Edge, len(keys))
 	for try := 1; ; try++ {
 		if rows > maxRows {
@@ -222,6 +222,24 @@ func (p *Pins) solve(keys []pin, displaced int, random *rand.Rand) error {
 			rows += rows/16 + 1
 		}
 	}
+}
+
+// rowsFor is how many rows each array has.
+func rowsFor(displaced int) int { return (displaced+displaced/16)*cellsPer100/100/cellsInRow + 1 }
+
+// Cells is how many cells pins take, or 0 where each has a rule of its own. More are taken when twenty hashes in a row fail, which
+// is not to be expected.
+func Cells(named []vip.Pin) int {
+	displaced := 0
+	for _, n := range named {
+		if !n.Fixed {
+			displaced++
+		}
+	}
+	if displaced <= exactPins {
+		return 0
+	}
+	return 2 * rowsFor(displaced) * cellsInRow
 }
 
 // draw draws four different bases, none that of Dcodes.

@@ -38,15 +38,18 @@ type Status struct {
 	NewConnections int64           `json:"new_connections" doc:"Ever made, also to backends that have left"`
 	Applied        []Applied       `json:"applied"`
 	Backends       []BackendStatus `json:"backends"`
-	HandOver       *HandOver       `json:"handover,omitempty"` // of mode deferred
+	HandOver       *HandOver       `json:"handover,omitempty"` // of modes deferred and othello
 }
 
 // HandOver is how far the last change of a VIP's set of backends is, and how many sets are kept for connections made before it.
 type HandOver struct {
-	Step        Step   `json:"step"`
-	Generations int    `json:"generations"`
-	Pins        int    `json:"pins"`    // mode othello: connections that are kept by name
-	Waiting     string `json:"waiting"` // why a change waits, "" if none does
+	Step        Step      `json:"step"`
+	Generation  uint32    `json:"generation" doc:"The newest"`
+	Generations int       `json:"generations" doc:"How many are kept"`
+	Pins        int       `json:"pins" doc:"Mode othello: connections that are kept by name"`
+	Cells       int       `json:"cells" doc:"Mode othello: cells of 12 bits that the pins are in; 0: each has a rule of its own"`
+	SettleTime  *Duration `json:"settle_time" doc:"How long the last change took, from the decision to the last step; null: there was none since the start"`
+	Waiting     string    `json:"waiting"` // why a change waits, "" if none does
 }
 
 // Applied says which version of the VIP a switch has confirmed, and its last refusal.

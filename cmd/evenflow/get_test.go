@@ -31,7 +31,7 @@ const dnsRead = `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"5
 
 const gatewayRead = `{"name":"far","address":"10.0.0.102","protocol":"tcp","port":"80","mode":"deferred","gateways":["0000000000000001","0000000000000002"],
 	"backends":[],"version":2,"origin":"api","status":{"phase":"up","reason":"","applied":[],"backends":[],
-	"handover":{"step":"flip","generations":3,"pins":7,"waiting":"for switch 0000000000000002"}}}`
+	"handover":{"step":"flip","generation":9,"generations":3,"pins":1007,"cells":2820,"settle_time":"412ms","waiting":"for switch 0000000000000002"}}}`
 
 const switchesRead = `{"items":[
 	{"dpid":"0000000000000001","connected":true,"ready":true,"openflow":"1.5","hash":"murmur","address":"127.0.0.1:40000","since":"2026-05-01T10:30:00Z","error":"",
@@ -126,7 +126,7 @@ mode      deferred
 phase     up
 version   2, declared by api
 gateways  0000000000000001, 0000000000000002
-handover  step flip, 3 generations, 7 pins: for switch 0000000000000002
+handover  step flip, generation 9, 3 kept, 1007 pins in 2820 cells, the last change took 412ms: for switch 0000000000000002
 
 BACKEND  ADDRESS  WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE  REASON
 `},

@@ -117,9 +117,15 @@ func addExtras(head *table, v vip.Read) {
 		head.add("gateways", strings.Join(v.Gateways, ", "))
 	}
 	if h := v.Status.HandOver; h != nil {
-		text := fmt.Sprintf("step %s, %d generations", h.Step, h.Generations)
+		text := fmt.Sprintf("step %s, generation %d, %d kept", h.Step, h.Generation, h.Generations)
 		if h.Pins > 0 {
 			text += fmt.Sprintf(", %d pins", h.Pins)
+		}
+		if h.Cells > 0 {
+			text += fmt.Sprintf(" in %d cells", h.Cells)
+		}
+		if h.SettleTime != nil {
+			text += fmt.Sprintf(", the last change took %s", *h.SettleTime)
 		}
 		if h.Waiting != "" {
 			text += ": " + h.Waiting
