@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Host is a network namespace with one interface, eth0.
+// Host is a network namespace with an interface, eth0, or several, as a router has: eth0, eth1 and so on are its ports. Those but
+// eth0 have no addresses but what a test gives them.
 type Host struct {
 	lab   *Lab
 	name  string
@@ -192,9 +193,12 @@ func (h *Host) ListenPacket(network, address string) net.PacketConn {
 
 func (h *Host) space() namespace { return h.ns }
 
-func (h *Host) ifname(int) string { return "eth0" }
+func (h *Host) ifname(port int) string { return fmt.Sprintf("eth%d", port) }
 
-func (h *Host) plugged(int) error {
+func (h *Host) plugged(port int) error {
+	if port > 0 {
+		return nil
+	}
 	if _, err := run(h.ns.command("ip", "link", "set", "eth0", "address", h.mac.String())); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type end struct {
 }
 
 // Link joins port portA of a and port portB of b by a veth pair. A switch's
-// ports are numbered from 1; a host has but one, and its number is ignored.
+// ports are numbered from 1, a host's from 0.
 func (l *Lab) Link(a Node, portA int, b Node, portB int) *Link {
 	l.t.Helper()
 	k := &Link{lab: l, a: end{a, a.ifname(portA)}, b: end{b, b.ifname(portB)}}
