@@ -33,11 +33,12 @@ class Servers:
 
 
 class Fetching:
-    """Hosts that fetch a URL, each page over a new connection: `each` times, or until finish is called when that is 0."""
+    """Hosts that fetch a URL, each page over a new connection, from port `first` upward unless it is 0: `each` times, or
+    until finish is called when that is 0."""
 
-    def __init__(self, hosts, url, each=0):
+    def __init__(self, hosts, url, each=0, first=0):
         self.each = each
-        self.processes = [evenflow.popen_in(host, traffic("fetch", url, each)) for host in hosts]
+        self.processes = [evenflow.popen_in(host, traffic("fetch", url, each, first)) for host in hosts]
 
     def finish(self):
         """What came of it: {name: [answers, failures]}, "" for no answer at all, and what the failures were."""
@@ -84,10 +85,11 @@ class Reporting:
 
 
 class Held(Reporting):
-    """Connections of a host to a URL that stay open, with requests on each of them all the time."""
+    """Connections of a host to a URL that stay open, with requests on each of them all the time; from port `first` upward
+    unless it is 0."""
 
-    def __init__(self, host, url, count):
-        Reporting.__init__(self, host, traffic("hold", url, count))
+    def __init__(self, host, url, count, first=0):
+        Reporting.__init__(self, host, traffic("hold", url, count, first))
 
 
 def reports(all_held):

@@ -96,6 +96,19 @@ def end(process, patience=LIMIT):
         process.wait()
 
 
+def processor_time(process):
+    """The seconds of processor time that a child has used, in all its threads."""
+    with open("/proc/%d/stat" % process.pid, encoding="ascii") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory(process):
+    """The memory of a child that is in RAM, in kB."""
+    with open("/proc/%d/status" % process.pid, encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -228,9 +241,7 @@ class Controller(BaseController):
 
     def cpu(self):
         """The seconds of processor time that it has used."""
-        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_time(self.process)
 
     def stop(self, *args, **kwargs):
         end(self.process)

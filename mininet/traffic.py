@@ -1,13 +1,16 @@
 """A web server that names itself, and clients that tell who answered.
 
     traffic.py serve NAME PORT
-    traffic.py fetch URL COUNT
-    traffic.py hold URL COUNT
+    traffic.py fetch URL COUNT [PORT]
+    traffic.py hold URL COUNT [PORT]
 
 Each request of fetch is a new TCP connection; with COUNT 0 it goes on until
 SIGTERM, at most 100 times a second. At the end it prints one JSON object: {"answers": {NAME: N},
 "failed": {NAME or "": N}, "errors": [TEXT]}; a failure is put to a name when
 a server had begun to answer.
+
+The connections come from PORT and the COUNT - 1 ports above it; without PORT,
+or with 0, from those that the kernel gives.
 
 hold keeps COUNT connections open and asks on each of them, round after round,
 until it is ended. A connection is broken that fails, or on which another
@@ -59,10 +62,10 @@ def serve(name, port):
     Server(("", port), Page).serve_forever()
 
 
-def connect(url, patience):
-    """A connection to a web server. It is not opened again by itself."""
+def connect(url, patience, port):
+    """A connection to a web server, from this port unless it is 0. It is not opened again by itself."""
     where = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(where.hostname, where.port or 80, timeout=patience)
+    connection = http.client.HTTPConnection(where.hostname, where.port or 80, timeout=patience, source_address=("", port) if port else None)
     connection.auto_open = False
     connection.connect()
     return connection
@@ -77,14 +80,14 @@ def ask(connection, **headers):
         raise http.client.HTTPException("wrong answer, status %d" % answer.status)
 
 
-def fetch(url, count):
+def fetch(url, count, port=0):
     answers, failed, errors, ended = collections.Counter(), collections.Counter(), [], []
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     done = 0
     while not ended and (done < count or not count):
         name, connection = "", None
         try:
-            connection = connect(url, 5)
+            connection = connect(url, 5, port and port + done)
             for name in ask(connection, Connection="close"):
                 pass
             answers[name] += 1
@@ -103,10 +106,10 @@ def fetch(url, count):
 class Held:
     """A connection that stays open, its server, and why it is broken if it is."""
 
-    def __init__(self, url):
+    def __init__(self, url, port):
         self.connection, self.server, self.kind, self.error = None, "", "", ""
         try:
-            self.connection = connect(url, PATIENCE)
+            self.connection = connect(url, PATIENCE, port)
         except OSError as problem:
             self.kind, self.error = type(problem).__name__, "connect: %s" % problem
         self.ask()
@@ -123,8 +126,8 @@ class Held:
             self.kind, self.error = type(problem).__name__, "%s: %s: %s" % (self.server or "no answer", type(problem).__name__, problem)
 
 
-def hold(url, count):
-    all_held = [Held(url) for _ in range(count)]
+def hold(url, count, port=0):
+    all_held = [Held(url, port and port + i) for i in range(count)]
     while True:
         begin, alive, broken = time.monotonic(), collections.Counter(), collections.defaultdict(collections.Counter)
         for held in all_held:
@@ -139,10 +142,11 @@ def hold(url, count):
 
 
 def main(args):
-    commands = {"serve": serve, "fetch": lambda url, count: json.dump(fetch(url, count), sys.stdout), "hold": hold}
-    if len(args) != 3 or args[0] not in commands or not args[2].isdigit():
+    commands = {"serve": serve, "fetch": lambda *args: json.dump(fetch(*args), sys.stdout), "hold": hold}
+    most = 3 if args[:1] == ["serve"] else 4
+    if not 3 <= len(args) <= most or args[0] not in commands or not all(number.isdigit() for number in args[2:]):
         sys.exit(__doc__)
-    commands[args[0]](args[1], int(args[2]))
+    commands[args[0]](args[1], *map(int, args[2:]))
 
 
 if __name__ == "__main__":

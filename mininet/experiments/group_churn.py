@@ -25,6 +25,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 # pylint: disable=wrong-import-position
+from alone import Alone
 import evenflow
 import injector
 import maglev
@@ -57,16 +58,6 @@ class OneSwitch(Topo):
         s1 = self.addSwitch("s1")
         self.addLink(self.addHost("c1", ip="10.0.0.11/8"), s1, port2=1)
         self.addLink(self.addHost("sink", ip="10.9.255.254/8"), s1, port2=2)
-
-
-class Alone(evenflow.Switch):
-    """A switch without a controller."""
-
-    @classmethod
-    def batchStartup(cls, switches):
-        for switch in switches:
-            switch.vsctl("set", "bridge", switch.name, "external_ids:controller=none")  # returns when the bridge is there
-        return switches
 
 
 # Changes of backends 1 to n, each of weight 1: the backend it is about, and the weights afterwards.

@@ -1,4 +1,5 @@
-"""How experiments tell what they found: tables in docs/experiments.md, between markers of their own, and plots."""
+"""How experiments tell what they found: tables as CSV, tables in docs/experiments.md between markers of their own, and plots."""
+import csv
 import os
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir)
@@ -9,6 +10,15 @@ IMAGES = os.path.join(ROOT, "docs", "images")
 def table(head, rows):
     """A table in Markdown."""
     return "\n".join("| %s |" % " | ".join(str(cell) for cell in row) for row in [head, ["---"] * len(head)] + rows) + "\n"
+
+
+def write_csv(results, folder, name):
+    """Results of one named tuple as a table in a file, its fields above it."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="ascii", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(results[0]._fields)
+        rows.writerows(results)
 
 
 def write_section(name, text, path=DOCS):

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+"""What gateways do for new connections, and what they keep of them, by their number: 1, 2 or 4.
+
+Four clients open connections through a VIP as fast as they are answered, one at a
+time each, with one request on each. Their switch spreads them over the gateways in
+use, behind which two switches have two backends each; those are also joined with
+the clients' switch directly. Each switch is an Open vSwitch of its own, and each row
+is measured on a network made anew.
+
+deferred           mode `deferred`, through the controller: a gateway chooses, answers go the direct way
+state on gateway   by hand (byhand.py): conntrack and NAT on the gateway, so answers have to come back to it
+
+Of each switch: processor time of its ovs-vswitchd, what its memory has grown by, most
+cached flows at a time, and entries in its conntrack at the end. Writes scale_out.csv
+and scale_out.svg into a folder; with --docs it writes the plot and the table of
+docs/experiments.md anew.
+"""
+import argparse
+import collections
+import os
+import random
+import re
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+# pylint: disable=wrong-import-position
+from alone import Alone
+import byhand
+import connections
+import evenflow
+from gateways import Gateways
+import report
+from deferred_nat import ThroughEvenflow, serving
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from service import say
+
+NAMES = {"deferred": "mode `deferred`", "state on gateway": "by hand: state on the gateway"}
+NUMBERS = (1, 2, 4)  # of gateways in use
+CLIENTS, BACKENDS, EDGES = 4, 4, 2
+WARM_UP = 50  # connections of each client before anything is measured
+FIRST_PORT = 10000  # of each client
+
+# One switch in one run; connections and failed are those of the run, in all. role: client, gateway, unused, backend.
+Result = collections.namedtuple("Result", "round method gateways switch role connections failed seconds cpu rss_begin rss_end flows conntrack")
+
+
+class Daemon:
+    """The ovs-vswitchd of a switch, watched from now on."""
+
+    def __init__(self, switch):
+        self.switch, self.cpu, self.rss = switch, evenflow.processor_time(switch.daemon), evenflow.memory(switch.daemon)
+
+    def seen(self):
+        """Processor time since then in seconds, memory then and now in kB, most cached flows, conntrack entries."""
+        return (round(evenflow.processor_time(self.switch.daemon) - self.cpu, 2), self.rss, evenflow.memory(self.switch.daemon),
+                int(re.search(r"flows +:.*\(max (\d+)\)", self.switch.appctl("upcall/show"))[1]),
+                int(self.switch.appctl("dpctl/ct-get-nconns")))
+
+
+def role(topo, switch, used):
+    if switch in topo.gateways:
+        return "gateway" if topo.gateways.index(switch) < used else "unused"
+    return "backend" if switch in topo.edges else "client"
+
+
+def load(net, each, first):
+    """Every client opens so many connections, one after the other: how many were answered, how many not, and the seconds it took."""
+    begin, clients = time.monotonic(), [h for h in net.hosts if h.name[0] == "c"]
+    answers, _ = connections.Fetching(clients, "http://%s:%d/" % (byhand.VIP, byhand.PORT), each, first).finish()
+    return sum(a for a, _ in answers.values()), sum(f for _, f in answers.values()), time.monotonic() - begin
+
+
+def measure(turn, method, used, each):
+    """One run on a network of its own: a result for each switch."""
+    topo = Gateways(backends=BACKENDS, clients=CLIENTS, gateways=max(NUMBERS), edges=EDGES, direct=True)
+    names, ours = ["b%d" % i for i in range(1, BACKENDS + 1)], method == "deferred"
+    with serving(evenflow.network(topo) if ours else Mininet(topo=topo, switch=Alone, controller=None, autoSetMacs=True)) as net:
+        if ours:
+            net.controllers[0].await_network(net)
+            ThroughEvenflow(net, names, {"mode": "deferred"}, used)
+        else:
+            byhand.Stateful(net, names, byhand.Choice(byhand.HASH), random.Random(turn), used)
+        load(net, WARM_UP, FIRST_PORT)
+        daemons = [Daemon(switch) for switch in net.switches]
+        answered, failed, seconds = load(net, each, FIRST_PORT + WARM_UP + (turn - 1) * each)
+        out = [Result(turn, method, used, d.switch.name, role(topo, d.switch.name, used), answered, failed, round(seconds, 2), *d.seen())
+               for d in daemons]
+    say("%-16s %d gateways: %4.0f connections/s, %d failed; of each gateway %s s of processor time, %s conntrack entries" % (
+        method, used, answered / seconds, failed, ", ".join("%.2f" % r.cpu for r in out if r.role == "gateway"),
+        ", ".join("%d" % r.conntrack for r in out if r.role == "gateway")))
+    return out
+
+
+def figures(results, method, used):
+    """Of a method with so many gateways, the median of all rounds of: connections a second; of the busiest gateway, the
+    processor time of 1,000 connections of the run in seconds, conntrack entries, cached flows, and memory grown in kB for
+    1,000 connections; and the processor time of all the switches."""
+    rounds = collections.defaultdict(list)
+    for r in results:
+        if (r.method, r.gateways) == (method, used):
+            rounds[r.round].append(r)
+    each = []
+    for some in rounds.values():
+        thousands, used_ones = some[0].connections / 1000, [r for r in some if r.role == "gateway"]
+        each.append((some[0].connections / some[0].seconds, max(r.cpu for r in used_ones) / thousands, max(r.conntrack for r in used_ones),
+                     max(r.flows for r in used_ones), max(r.rss_end - r.rss_begin for r in used_ones) / thousands,
+                     sum(r.cpu for r in some) / thousands))
+    return [statistics.median(column) for column in zip(*each)]
+
+
+HEAD = ["", "gateways", "connections/s", "CPU s, busiest gateway", "conntrack entries", "cached flows", "memory grown, kB", "CPU s, all switches"]
+
+
+def table(results):
+    """The results as text for the documentation."""
+    rows = [[NAMES[m], n] + [text % value for text, value in zip(("%.0f", "%.2f", "%.0f", "%.0f", "%.0f", "%.2f"), figures(results, m, n))]
+            for m in NAMES for n in NUMBERS]
+    unused = [1000 * r.cpu / r.connections for r in results if (r.method, r.role) == ("deferred", "unused")]
+    return ("Of %d connections; processor time and memory for 1,000 of them; medians of %d runs. A gateway not in use took %.2f s.\n\n" % (
+        max(r.connections for r in results), len({r.round for r in results}), statistics.median(unused)) + report.table(HEAD, rows))
+
+
+def plot(results, path):
+    """Lines over the number of gateways, of each method."""
+    pyplot = report.plotting()
+    figure, axes = pyplot.subplots(1, 3, figsize=(9, 2.6), layout="constrained")
+    for axis, column in zip(axes, (0, 1, 2)):
+        for method, colour in zip(NAMES, ("#2a6fb0", "#c0392b")):
+            axis.plot(NUMBERS, [figures(results, method, n)[column] for n in NUMBERS], "o-", color=colour, label=NAMES[method].replace("`", ""))
+        axis.set(xticks=NUMBERS, xlabel="gateways", title=HEAD[2 + column] + (" for 1,000" if column == 1 else ""))
+        axis.set_ylim(bottom=0)
+    axes[0].legend(fontsize=7, frameon=False, loc="lower right")
+    report.save(figure, path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Connections through 1, 2 and 4 gateways, and what these keep of them.")
+    parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the table and the plot")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each case, 5 at most")
+    parser.add_argument("--each", type=int, default=1000, help="connections of each of the %d clients, 4000 at most" % CLIENTS)
+    parser.add_argument("--quick", action="store_true", help="one round of 100 connections each")
+    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plot anew")
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("it needs root")
+    if args.quick:
+        args.rounds, args.each = 1, 100
+    setLogLevel("error")
+    evenflow.signals_interrupt()
+    results = []
+    for turn in range(1, args.rounds + 1):
+        for method in NAMES:
+            for used in NUMBERS:
+                results += measure(turn, method, used, args.each)
+    report.write_csv(results, args.out, "scale_out.csv")
+    plot(results, os.path.join(args.out, "scale_out.svg"))
+    if args.docs:
+        plot(results, os.path.join(report.IMAGES, "scale_out.svg"))
+        report.write_section("scale_out", table(results))
+    print(table(results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
