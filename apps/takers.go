@@ -22,6 +22,11 @@ func (v *View) Takers(x *VIP) []vip.Member {
 	return out
 }
 
+// Wants is the generation that a VIP should have, without an id and what mode othello adds.
+func (v *View) Wants(x *VIP) vip.Generation {
+	return vip.Generation{Members: v.Takers(x), Clients: x.Spec.Affinity != nil}
+}
+
 // Serves reports whether packets of a backend's connections are sent to it, in modes that translate beside the backend. There a
 // packet's way is its backend's MAC: of several backends of a VIP with one MAC the oldest alone is served.
 func (v *View) Serves(x *VIP, b *Backend) bool {

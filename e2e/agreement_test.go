@@ -20,6 +20,7 @@ var choice = regexp.MustCompile(`set_field:([0-9a-f:]{17})->eth_dst`)
 //	           ├── s3 ── b1 to b6
 //	c2 ── s2 ──┘
 func TestGatewaysAgree(t *testing.T) {
+	t.Parallel()
 	for _, f := range []family{ipv4, ipv6} {
 		t.Run(f.name, func(t *testing.T) {
 			w := newNetwork(t, 3, "OpenFlow15")

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
@@ -83,13 +82,13 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 	if g != nil {
 		g = e.retire(x, g, now)
 	}
-	takers, newest := v.Takers(x), g.Newest()
-	if same := newest != nil && slices.Equal(takers, newest.Members); same || newest != nil && len(g.Kept) >= x.Spec.HandOver {
+	want, newest := v.Wants(x), g.Newest()
+	if newest.Divides(want) || newest != nil && len(g.Kept) >= x.Spec.HandOver {
 		if next := e.relieve(v, x, g, now); next != g {
 			return next
 		}
 	}
-	if newest == nil && len(takers) == 0 || newest != nil && slices.Equal(takers, newest.Members) {
+	if newest == nil && len(want.Members) == 0 || newest.Divides(want) {
 		if g != nil && g.Drop { // it was for a change that needs no dropping
 			kept := *g
 			kept.Drop, g = false, &kept
@@ -115,7 +114,7 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 		}
 	}
 	delete(e.generations.differ, x.ID)
-	return g.Begin(takers)
+	return g.BeginAs(want)
 }
 
 // confirmedSince is since when every switch has confirmed the present step; the zero time: not all have.
@@ -213,7 +212,7 @@ func changing(v *apps.View, x *apps.VIP) (under bool, waits string) {
 		return false, ""
 	}
 	newest := x.Generations.Newest()
-	if takers := v.Takers(x); newest == nil && len(takers) == 0 || newest != nil && slices.Equal(takers, newest.Members) {
+	if want := v.Wants(x); newest == nil && len(want.Members) == 0 || newest.Divides(want) {
 		return !x.Generations.Steady(), ""
 	}
 	if !x.Generations.Steady() || newest == nil || len(x.Generations.Kept) < x.Spec.HandOver {

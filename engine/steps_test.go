@@ -154,6 +154,19 @@ func TestSteps(t *testing.T) {
 	p.through("aBc", "steady 4:ac 3:abc 2:ac 1:a")
 }
 
+// Affinity that comes or goes is a change of its own.
+func TestStepsToAffinity(t *testing.T) {
+	p := newStepper(t, 32)
+	p.through("ab", "steady 1:ab")
+	p.x.Spec.Affinity = &vip.Affinity{Timeout: vip.Duration(time.Minute)}
+	p.through("ab", "steady 2:ab 1:ab")
+	if k := p.x.Generations.Kept; !k[0].Clients || k[1].Clients {
+		t.Errorf("%+v", k)
+	}
+	p.x.Spec.Affinity = nil
+	p.through("ab", "steady 3:ab 2:ab 1:ab")
+}
+
 // A switch that has just gone is waited for.
 func TestStepsWaitForMissing(t *testing.T) {
 	p := newStepper(t, 32)

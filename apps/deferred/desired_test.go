@@ -89,6 +89,16 @@ func TestGateway(t *testing.T) {
 	}
 }
 
+// With affinity a generation's group chooses by addresses, while those from before do as they did.
+func TestAffinity(t *testing.T) {
+	v := viewOf(vip.StepSteady, [][]uint32{{1, 2}, {1, 2}}, backend(1, 1, vip.StateUp), backend(2, 2, vip.StateUp))
+	v.VIPs[0].Generations.Kept[0].Clients = true
+	want := sorted(t, strings.ReplaceAll(group1, bucket1, bucket1+bucket2)+strings.ReplaceAll(group2, fields, ",type=select,selection_method=hash,fields(ip_src,ip_dst)"))
+	if diff := cmp.Diff(want, (&flows.State{Groups: vipState(v, 1).Groups}).String()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // A walk asks the current generation first, each set once, and ends at the present choice.
 func TestWalk(t *testing.T) {
 	both := []apps.Backend{backend(1, 1, vip.StateUp), backend(2, 2, vip.StateUp)}

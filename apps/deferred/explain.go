@@ -12,6 +12,15 @@ import (
 
 var _ apps.Explainer = (*App)(nil)
 
+// selection are the fields by which a group chooses, as OpenFlow has them and as they are hashed: with affinity a client's address, beside the
+// VIP's, so that a client's choice is the same while the buckets are.
+func selection(f *apps.Family, clients bool) ([]flows.Field, ovshash.Fields) {
+	if clients {
+		return []flows.Field{f.Src, f.Dst}, ovshash.Addresses
+	}
+	return []flows.Field{f.Src, f.Dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}, ovshash.FiveTuple
+}
+
 // Explain computes what the group of the current generation chooses for a new connection, as a gateway or a client's edge.
 func (a *App) Explain(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) (*apps.Backend, string) {
 	if x.Spec.Mode != vip.ModeDeferred {
@@ -33,7 +42,8 @@ func (a *App) Explain(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) (*a
 	for n := range ids {
 		ids[n] = group.Buckets[n].ID
 	}
-	id, _ := at.Hash.Pick(ids, at.Hash.Basis(t.Flow(), ovshash.FiveTuple))
+	_, fields := selection(apps.FamilyOf(x.Address), x.Generations.Kept[i].Clients)
+	id, _ := at.Hash.Pick(ids, at.Hash.Basis(t.Flow(), fields))
 	return x.BackendByID(id / replicas), ""
 }
 

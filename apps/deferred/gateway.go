@@ -28,9 +28,8 @@ func (b *builder) gateways() {
 // spread is the group that spreads a VIP's packets over its gateways. It has no buckets where the switch chooses itself: it is one of
 // them, the VIP names none, or there is no way to any; connections do not depend on who chooses.
 func (b *builder) spread(x *apps.VIP) flows.Group {
-	f := apps.FamilyOf(x.Address)
-	g := flows.Group{ID: apps.GroupOfGateways(x.ID), Type: flows.GroupSelect, Method: "hash",
-		Fields: []flows.Field{f.Src, f.Dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}}
+	g := flows.Group{ID: apps.GroupOfGateways(x.ID), Type: flows.GroupSelect, Method: "hash"}
+	g.Fields, _ = selection(apps.FamilyOf(x.Address), false)
 	for _, d := range x.Gateways() {
 		if d == b.at.DPID {
 			g.Buckets = nil

@@ -81,9 +81,8 @@ func (b *builder) choice(x *apps.VIP) (int, flows.Group) {
 // group chooses among the members of a generation that are served; in mode othello by the generation's table of codes. A
 // group of several backends with one MAC serves the oldest.
 func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
-	f := apps.FamilyOf(x.Address)
-	out := flows.Group{ID: apps.GroupOfGeneration(x.ID, g.ID), Type: flows.GroupSelect, Method: "hash",
-		Fields: []flows.Field{f.Src, f.Dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}}
+	out := flows.Group{ID: apps.GroupOfGeneration(x.ID, g.ID), Type: flows.GroupSelect, Method: "hash"}
+	out.Fields, _ = selection(apps.FamilyOf(x.Address), g.Clients)
 	for _, m := range g.Members {
 		y := x.BackendByID(m.Backend)
 		if y == nil || !b.view.Serves(x, y) {

@@ -22,9 +22,10 @@ type Member struct {
 // stored before its first use.
 type Generation struct {
 	ID      uint32   `json:"id"`
-	Members []Member `json:"members"`          // by backend
-	Owners  Owners   `json:"owners,omitempty"` // mode othello: whose each Dcode is
-	Pins    []Pin    `json:"pins,omitempty"`   // mode othello: live connections that their Dcode's owner does not have
+	Members []Member `json:"members"`           // by backend
+	Clients bool     `json:"clients,omitempty"` // each client, by its address, has one of them (affinity), not each connection
+	Owners  Owners   `json:"owners,omitempty"`  // mode othello: whose each Dcode is
+	Pins    []Pin    `json:"pins,omitempty"`    // mode othello: live connections that their Dcode's owner does not have
 }
 
 // Pin names a live connection and its backend, which keeps it whatever the owners. A fixed one is at its Dcode's owner, and named to
@@ -95,11 +96,16 @@ func (g *Generations) Steady() bool { return g == nil || g.Step == StepSteady }
 
 // Begin starts the change to a set of backends.
 func (g *Generations) Begin(members []Member) *Generations {
+	return g.BeginAs(Generation{Members: members})
+}
+
+// BeginAs starts the change to a generation, whose id it gives.
+func (g *Generations) BeginAs(newest Generation) *Generations {
 	next := &Generations{Step: StepPrepare, Last: 1}
 	if g != nil {
 		next.Last, next.Kept = g.Last+1, g.Kept
 	}
-	newest := Generation{ID: next.Last, Members: members}
+	newest.ID = next.Last
 	next.Kept = append([]Generation{newest}, next.Kept...)
 	return next
 }
@@ -167,9 +173,14 @@ func (g *Generations) repeats(i int) bool {
 	return i > first && slices.ContainsFunc(g.Kept[first:i], func(k Generation) bool { return k.same(&g.Kept[i]) })
 }
 
+// Divides reports whether a generation, nil is none, divides what is new as another says: between the same backends, connections or clients.
+func (k *Generation) Divides(as Generation) bool {
+	return k != nil && k.Clients == as.Clients && slices.Equal(k.Members, as.Members)
+}
+
 // same reports whether two generations choose alike.
 func (k *Generation) same(o *Generation) bool {
-	return slices.Equal(k.Members, o.Members) && slices.Equal(k.Owners, o.Owners) && slices.Equal(k.Pins, o.Pins)
+	return k.Divides(*o) && slices.Equal(k.Owners, o.Owners) && slices.Equal(k.Pins, o.Pins)
 }
 
 // Spare reports whether the oldest generation can go without a trace: its set is empty, or a newer one's too.

@@ -115,3 +115,20 @@ func TestGenerationsAsked(t *testing.T) {
 		}
 	}
 }
+
+// A set between whose backends clients are divided is another than the same for connections.
+func TestGenerationsOfClients(t *testing.T) {
+	g := sets(t, "steady 3:a 2:a 1:a")
+	g.Kept[1].Clients = true
+	if g.Asked(1) != 1 || g.Asked(2) != 3 || !g.Spare() {
+		t.Errorf("asked %d, then %d", g.Asked(1), g.Asked(2))
+	}
+	want := Generation{Members: g.Kept[0].Members}
+	if !g.Newest().Divides(want) || g.Kept[1].Divides(want) || (*Generation)(nil).Divides(want) {
+		t.Error("taken for one another")
+	}
+	next := g.BeginAs(Generation{Members: want.Members, Clients: true})
+	if n := next.Newest(); n.ID != 4 || !n.Clients || next.Step != StepPrepare {
+		t.Errorf("%+v", next)
+	}
+}

@@ -265,11 +265,18 @@ func TestValidateDeferred(t *testing.T) {
 		{`"handover":-1`, `handover: -1: is how many generations of backends are kept; want 1 (no hand-over) to 48`},
 		{`"handover":49`, `handover: 49: is how many generations`},
 		{`"handover_idle":"10ms"`, `handover_idle: 10ms: want at least 1s`},
+		{`"handover_rate":10000000`, ``},
+		{`"handover_rate":10000001`, `handover_rate: 10000001: is packets a second; want 1 to 10000000`},
+		{`"handover_rate":-1`, `handover_rate: -1: is packets`},
+		{`"affinity":{"timeout":"1m"}`, ``},
+		{`"affinity":{"timeout":"1ms"}`, `affinity.timeout: 1ms: want whole seconds`},
+		{`"mode":"othello","affinity":{"timeout":"1m"}`, `affinity.timeout: 1m0s: mode othello hashes whole connections`},
 		{`"scheduler":"round-robin"`, `scheduler: round-robin: means nothing in mode deferred`},
 		{`"idle_timeout":"1h"`, `idle_timeout: 1h0m0s: means nothing in mode deferred`},
 		{`"port":"8000-8010","backends":[{"name":"b1","address":"10.0.0.1"}]`, ``},
 		{`"port":"8000-8010","backends":[{"name":"b1","address":"10.0.0.1","port":80}]`, `backends[0].port: 80: a VIP of mode deferred with several ports keeps them`},
 		{`"mode":"group","handover":3`, `handover: 3: means nothing in mode group`},
+		{`"mode":"nat","handover_rate":9`, `handover_rate: 9: means nothing in mode nat`},
 		{`"mode":"nat","handover_idle":"1m"`, `handover_idle: 1m0s: means nothing in mode nat`},
 	} {
 		s := parse(t, webText)

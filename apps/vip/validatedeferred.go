@@ -16,8 +16,10 @@ func (e *FieldErrors) deferred(s Spec, ports Ports) {
 		e.add("idle_timeout", s.IdleTimeout, "means nothing in mode %s, whose connections conntrack keeps; leave it out, or take mode nat", s.Mode)
 	}
 	e.gateways(s.Gateways)
-	if s.Affinity != nil {
-		e.add("affinity.timeout", s.Affinity.Timeout, "affinity is not built yet in mode %s; leave it out, or take mode group", s.Mode)
+	if s.Affinity != nil && s.Mode == ModeOthello {
+		e.add("affinity.timeout", s.Affinity.Timeout, "mode othello hashes whole connections; leave it out, or take mode deferred or group")
+	} else {
+		e.affinity(s)
 	}
 	if s.HandOver < 1 || s.HandOver > MaxGenerations {
 		e.add("handover", s.HandOver, "is how many generations of backends are kept; want 1 (no hand-over) to %d", MaxGenerations)
