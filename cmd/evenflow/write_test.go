@@ -150,7 +150,7 @@ func TestApplyChecksFilesFirst(t *testing.T) {
 	}
 	good, bad := write("good.yaml", declared), write("bad.yaml", "name: x\naddress: 10.0.0.1\nprotocol: tcp\nport: 70000\nbackend: []\n")
 	result{1, "", "evenflow: " + bad + ":5: backend: unknown key; want one of name, address, protocol, port, mode, scheduler, idle_timeout, " +
-		"gateways, handover, handover_idle, affinity, health, drain_timeout, reject, on_imbalance, backends\n"}.check(t, command(t, f.URL, "", "apply", "-f", good, "-f", bad))
+		"gateways, handover, handover_idle, handover_rate, affinity, health, drain_timeout, reject, on_imbalance, backends\n"}.check(t, command(t, f.URL, "", "apply", "-f", good, "-f", bad))
 	bad = write("bad.yaml", "name: x\naddress: 10.0.0.1\nprotocol: tcp\nport: 70000\nscheduler: best\nmode: nat\n")
 	result{1, "", "evenflow: " + bad + ":4: port: 70000: want 1 to 65535, or a range such as \"8000-8010\"\n" + bad +
 		":5: scheduler: best: want one of two-choices, round-robin, weighted-round-robin, least-connections, source-hash, greedy, roulette, sticky-roulette\n"}.check(t,
