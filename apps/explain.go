@@ -41,6 +41,13 @@ type Detailer interface {
 	Detail(v *View, x *VIP, t Tuple) string
 }
 
+// Describer is an app that can say what its rules and groups are for, by the names of a view. Each is one line; "" for what is
+// another's, or needs no word.
+type Describer interface {
+	About(v *View, r *flows.Rule) string
+	AboutGroup(v *View, id uint32) string
+}
+
 // Explanation says where a new connection goes, if its first packet came now.
 type Explanation struct {
 	VIP      string   `json:"vip"`

@@ -115,6 +115,9 @@ func GroupOfGeneration(id vip.ID, generation uint32) uint32 {
 	return groupOfGeneration | uint32(id)<<8 | generation&0xff
 }
 
+// VIPOfGeneration is the VIP whose [GroupOfGeneration] a group is, if it is one.
+func VIPOfGeneration(group uint32) vip.ID { return vip.ID(group >> 8 & 0xffff) }
+
 // GroupOfEdges is the group that copies ICMP errors to every edge with backends of an address, whose first VIP this is.
 func GroupOfEdges(id vip.ID) uint32 { return groupOfEdges | uint32(id) }
 

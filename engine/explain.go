@@ -68,6 +68,28 @@ func (e *Engine) choice(v *apps.View, x *apps.VIP, d flows.DPID, t apps.Tuple) a
 	return c
 }
 
+// About says what a rule is for, in mode othello: Dcodes, owner, pin and generation; "" if there is nothing to say.
+func (e *Engine) About(r *flows.Rule) string {
+	return e.about(func(a apps.Describer, v *apps.View) string { return a.About(v, r) })
+}
+
+// AboutGroup is About of a group.
+func (e *Engine) AboutGroup(id uint32) string {
+	return e.about(func(a apps.Describer, v *apps.View) string { return a.AboutGroup(v, id) })
+}
+
+func (e *Engine) about(say func(apps.Describer, *apps.View) string) string {
+	v := e.view.Load()
+	for _, app := range e.apps {
+		if a, ok := app.(apps.Describer); ok {
+			if text := say(a, v); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
 // decision is what the client's switch does or, if nobody knows which that is, what all do alike.
 func decision(client string, all []apps.Choice) (backend, reason string) {
 	if client != "" {

@@ -42,6 +42,9 @@ type SwitchReader interface {
 	Flows(ctx context.Context, d flows.DPID) ([]flows.InstalledRule, error)
 	Groups(ctx context.Context, d flows.DPID) ([]apps.GroupStatus, error)
 	Meters(ctx context.Context, d flows.DPID) ([]apps.MeterStatus, error)
+	// About and AboutGroup say what a rule and a group are for, "" if there is nothing to say.
+	About(r *flows.Rule) string
+	AboutGroup(id uint32) string
 }
 
 // TopologyReader reads hosts and links.

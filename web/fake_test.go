@@ -286,6 +286,15 @@ func (f *fakeEngine) Flows(_ context.Context, d flows.DPID) ([]flows.InstalledRu
 	}, f.asked(d)
 }
 
+func (f *fakeEngine) About(r *flows.Rule) string {
+	if r.Table == 30 {
+		return "the way in"
+	}
+	return ""
+}
+
+func (f *fakeEngine) AboutGroup(id uint32) string { return fmt.Sprintf("group %d", id) }
+
 func (f *fakeEngine) Groups(_ context.Context, d flows.DPID) ([]apps.GroupStatus, error) {
 	g := flows.Group{ID: 7, Type: flows.GroupSelect, Buckets: []flows.Bucket{flows.NewBucket(256, 1, flows.Output{Port: 2})}}
 	return []apps.GroupStatus{{Group: g, Total: &apps.Tally{Packets: 8, Bytes: 80}, Each: []apps.Tally{{Packets: 8, Bytes: 80}}}, {Group: g}}, f.asked(d)

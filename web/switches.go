@@ -21,6 +21,7 @@ type Flow struct {
 	TableName   string `json:"table_name" doc:"What the table does; empty if it is none of ours"`
 	Priority    uint16 `json:"priority"`
 	Text        string `json:"text" doc:"The rule in the syntax of ovs-ofctl, without counters"`
+	About       string `json:"about" doc:"Mode othello: Dcodes and owner, pin, cells, generation; else empty"`
 	Match       string `json:"match"`
 	Actions     string `json:"actions"`
 	Packets     uint64 `json:"packets"`
@@ -38,6 +39,7 @@ type Group struct {
 	ID      uint32   `json:"group_id"`
 	Type    string   `json:"type" enum:"all,select,indirect,ff"`
 	Name    string   `json:"name" doc:"What it is for; empty if it is none of ours"`
+	About   string   `json:"about" doc:"Mode othello: the generation, each backend's Dcodes, pins; else empty"`
 	Text    string   `json:"text" doc:"The group in the syntax of ovs-ofctl"`
 	Packets *uint64  `json:"packets" doc:"null: the switch does not count"`
 	Bytes   *uint64  `json:"bytes" doc:"null: the switch does not count"`
@@ -116,6 +118,7 @@ func (s *Server) listFlows(ctx context.Context, in *switchPath) (*listOutput[Flo
 	out := make([]Flow, len(rules))
 	for i := range rules {
 		out[i] = flowOf(&rules[i])
+		out[i].About = s.eng.About(&rules[i].Rule)
 	}
 	return listOf(out), nil
 }
@@ -128,6 +131,7 @@ func (s *Server) listGroups(ctx context.Context, in *switchPath) (*listOutput[Gr
 	out := make([]Group, len(groups))
 	for i := range groups {
 		out[i] = groupOf(&groups[i])
+		out[i].About = s.eng.AboutGroup(groups[i].ID)
 	}
 	return listOf(out), nil
 }

@@ -30,11 +30,11 @@ func TestSwitches(t *testing.T) {
 		t.Errorf("ports: %s", ports.Body)
 	}
 	wantFlows := []any{
-		map[string]any{"table": 30.0, "priority": 100.0, "text": "cookie=0xef01030000000001, table=30, idle_timeout=60, " +
+		map[string]any{"about": "the way in", "table": 30.0, "priority": 100.0, "text": "cookie=0xef01030000000001, table=30, idle_timeout=60, " +
 			"priority=100,ip,nw_dst=10.0.0.100 actions=resubmit(,40)",
 			"table_name": "vip", "match": "ip,nw_dst=10.0.0.100", "actions": "resubmit(,40)", "packets": 5.0, "bytes": 500.0, "cookie": "0xef01030000000001",
 			"kind": "desired", "class": "nat", "idle_timeout": 60.0, "hard_timeout": 0.0, "duration": 9.0},
-		map[string]any{"table": 0.0, "priority": 0.0, "text": "cookie=0x2a, priority=0 actions=drop",
+		map[string]any{"about": "", "table": 0.0, "priority": 0.0, "text": "cookie=0x2a, priority=0 actions=drop",
 			"table_name": "classify", "match": "", "actions": "drop", "packets": 0.0, "bytes": 0.0, "cookie": "0x2a", "kind": "foreign", "class": "",
 			"idle_timeout": 0.0, "hard_timeout": 0.0, "duration": 0.0},
 	}
@@ -43,7 +43,7 @@ func TestSwitches(t *testing.T) {
 	}
 	groups := c.do(200, "GET", one+"/groups", "")
 	wantBuckets := []any{map[string]any{"bucket_id": 256.0, "weight": 1.0, "actions": "output:2", "packets": 8.0, "bytes": 80.0}}
-	if groups.at("items", 0, "group_id") != 7.0 || groups.at("items", 0, "type") != "select" ||
+	if groups.at("items", 0, "group_id") != 7.0 || groups.at("items", 0, "about") != "group 7" || groups.at("items", 0, "type") != "select" ||
 		groups.at("items", 0, "bytes") != 80.0 ||
 		groups.at("items", 1, "packets") != nil || !cmp.Equal(groups.at("items", 0, "buckets"), any(wantBuckets)) {
 		t.Errorf("groups: %s", groups.Body)

@@ -49,9 +49,19 @@ type enter struct {
 // install gives the switch a VIP's rules in one bundle, in the place of all it had.
 func (n *bench) install(x *enter) {
 	n.t.Helper()
+	file, _ := n.write(x)
+	n.sw.Ofctl("--bundle", "replace-flows", file)
+	n.sw.Appctl("revalidator/purge")
+}
+
+// write writes a VIP's rules into a file, and those without which no packet comes to it or leaves.
+func (n *bench) write(x *enter) (file string, rules int) {
+	n.t.Helper()
 	b := &builder{}
 	b.base()
-	b.cellRules()
+	if x.pins.Rows > 0 {
+		b.cellRules()
+	}
 	b.generation(&x.generation)
 	for o := range x.owners.Counts() {
 		b.chosen(x.vip, o, macOf(o))
@@ -63,16 +73,15 @@ func (n *bench) install(x *enter) {
 		apps.ChooseByCode(x.vip, x.number)...)
 	b.rule(apps.TableVIP, prioFixed, x.vip, m, begin...)
 	b.rule(apps.TablePick, prioFixed, 0, flows.Match{}.Num(flows.Reg5, 8).Num(flows.Reg12, 7), flows.Output{Port: 2})
-	rules := []string{"table=0,in_port=1 actions=resubmit(,30)"}
+	text := []string{"table=0,in_port=1 actions=resubmit(,30)"}
 	for _, r := range b.state.Rules {
-		rules = append(rules, r.String())
+		text = append(text, r.String())
 	}
-	file := filepath.Join(n.t.TempDir(), "rules")
-	if err := os.WriteFile(file, []byte(strings.Join(rules, "\n")+"\n"), 0o600); err != nil {
+	file = filepath.Join(n.t.TempDir(), "rules")
+	if err := os.WriteFile(file, []byte(strings.Join(text, "\n")+"\n"), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
-	n.sw.Ofctl("--bundle", "replace-flows", file)
-	n.sw.Appctl("revalidator/purge")
+	return file, len(text)
 }
 
 // macOf is an owner's MAC, which says where a packet was sent.

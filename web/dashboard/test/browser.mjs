@@ -146,6 +146,35 @@ test("what a switch holds is read from it", async () => {
   await wait(page.getByRole("rowheader", { name: "marker as sender" }));
 });
 
+test("a VIP of mode othello shows its generation, and its rules what they are for", async () => {
+  const backends = [1, 2].map((i) => ({ name: `b${i}`, address: `10.0.0.${i}`, port: 8080 }));
+  await net.call("POST", "/api/v1/vips?wait=30s", {
+    name: "codes",
+    address: "10.0.0.101",
+    protocol: "tcp",
+    port: "80",
+    mode: "othello",
+    backends,
+  });
+  await go("vips/codes");
+  const fact = (name) => page.locator(".facts div", { has: page.locator("dt", { hasText: new RegExp(`^${name}$`) }) }).locator("dd");
+  await until("its first generation", async () => /^1\s+1 kept$/.test(await fact("Generation").innerText()));
+  await net.call("PATCH", "/api/v1/vips/codes/backends/b2?wait=30s", { weight: 3 });
+  await until("the second", async () => /^2\s+2 kept$/.test(await fact("Generation").innerText()));
+  await until("the end of the change", async () => /^none, the last took [\d.]+m?s$/.test(await fact("Change").innerText()));
+  await go(`switches/${s1}/flows`);
+  await page.getByPlaceholder("Filter:").fill("codes generation 2");
+  await wait(page.locator("details[open] .about", { hasText: "codes, generation 2: Dcodes that end in" }).first());
+  await page.getByRole("link", { name: "Groups" }).click();
+  await wait(page.getByText(/codes, generation 2 \(current\): 256 Dcodes in \d+ rules, b2 192, b1 64/));
+  const told = (await net.call("GET", "/api/v1/events?last=100")).items.filter((e) => e.kind === "change" && e.subject === "codes");
+  assert.deepEqual(
+    told.map((e) => e.message.replace(/after .*,/, "after a while,")),
+    ["prepare, 2 backends", "flip", "settle", "steady after a while, 2 generations kept"].map((step) => `generation 2: ${step}`),
+  );
+  await net.call("DELETE", "/api/v1/vips/codes?wait=30s");
+});
+
 test("a drained backend gets no new connections, and keeps its own", async () => {
   await go("vips/web");
   await page.getByRole("button", { name: "Drain b3" }).click();

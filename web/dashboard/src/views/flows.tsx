@@ -14,7 +14,7 @@ export function Flows({ dpid }: { dpid: string }) {
     <Show of={reading} what="flows from the switch">
       {(flows) => {
         const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-        const found = flows.filter((f) => words.every((w) => `${f.text} ${f.kind} ${f.class}`.toLowerCase().includes(w)));
+        const found = flows.filter((f) => words.every((w) => `${f.text} ${f.kind} ${f.class} ${f.about}`.toLowerCase().includes(w)));
         const ids = [...new Set(found.map((f) => f.table))].sort((a, b) => a - b);
         return (
           <>
@@ -78,7 +78,10 @@ function Table({ id, flows, open }: { id: number; flows: Flow[]; open: boolean }
               {flows.slice(0, most).map((f) => (
                 <tr key={`${f.priority} ${f.match}`}>
                   <td class="right num">{f.priority}</td>
-                  <td class="code">{f.match || "any"}</td>
+                  <td class="code">
+                    {f.match || "any"}
+                    {f.about && <div class="about">{f.about}</div>}
+                  </td>
                   <td class="code">{f.actions}</td>
                   <td class="right num">{count(f.packets)}</td>
                   <td class="right num">{bytes(f.bytes)}</td>

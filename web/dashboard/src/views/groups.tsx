@@ -50,6 +50,7 @@ function GroupCard({ g }: { g: Group }) {
         </>
       }
     >
+      {g.about && <p class="caption inset">{g.about}</p>}
       <div class="scroll" tabIndex={-1}>
         <table class="table flows">
           <thead>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api, ask, type VIP } from "../api";
 import { count, perSecond } from "../format";
@@ -87,6 +88,7 @@ export function VIPPage({ name }: { name: string }) {
           ["Mode", v.scheduler ? `${v.mode}, ${v.scheduler}` : (v.mode ?? "–")],
           ["Live connections", <span class="num">{count(live)}</span>],
           ["New connections", <span class="num">{perSecond(newConnections.get(name))}</span>],
+          ...(v.status.handover ? handover(v.status.handover) : []),
           ...(v.idle_timeout ? ([["Idle timeout", v.idle_timeout]] as [string, string][]) : []),
           ...(v.health && v.health.type !== "none"
             ? ([["Probes", `${v.health.type}, every ${v.health.interval}`]] as [string, string][])
@@ -122,6 +124,28 @@ export function VIPPage({ name }: { name: string }) {
       {question && <Confirm question={question} onClose={() => setQuestion(null)} />}
     </Page>
   );
+}
+
+/** How far the last change of backends is, in the modes that keep older sets of them for live connections. */
+function handover(h: NonNullable<VIP["status"]["handover"]>): [string, ComponentChildren][] {
+  const facts: [string, ComponentChildren][] = [
+    ["Change", h.waiting ? "waits" : h.step === "steady" ? (h.settle_time ? `none, the last took ${h.settle_time}` : "none") : h.step],
+    [
+      "Generation",
+      <span class="num">
+        {h.generation} <span class="muted">{count(h.generations)} kept</span>
+      </span>,
+    ],
+  ];
+  if (h.pins > 0) {
+    facts.push([
+      "Pins",
+      <span class="num">
+        {count(h.pins)} <span class="muted">{h.cells > 0 ? `in ${count(h.cells)} cells` : "a rule each"}</span>
+      </span>,
+    ]);
+  }
+  return facts;
 }
 
 /** Which switches hold the present version. */
