@@ -43,6 +43,8 @@ func TableName(id uint8) string {
 		return "pinned"
 	case TableCells, TableRowA, TableCellA, TableRowB, TableCellB, TableXor, TableXor + 1, TableXor + 2, TablePinValue:
 		return "cells"
+	case TableNoted:
+		return "noted"
 	case TableChosen:
 		return "chosen"
 	case TableRefuse:

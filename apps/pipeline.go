@@ -35,6 +35,7 @@ const (
 	TableCellB     = 52
 	TableXor       = 53 // and 54, 55: exclusive or of both cells, four bits each
 	TablePinValue  = 56 // a pin value's backend
+	TableNoted     = 57 // at the backends' edges: flows of datagrams that are known there, and not where they would be sent now
 	TableChosen    = 58 // the owner's MAC, the sender's back in its place; the choice is made, see TablePick
 	TableRefuse    = 59 // what a VIP's meter has passed of packets to be refused: to the controller, behind the meter of all
 	TableForward   = 60 // eth_dst to an output port

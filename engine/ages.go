@@ -85,5 +85,5 @@ func (e *Engine) readAges(ctx context.Context, sw *controller.Switch) error {
 			e.tally.noteAges(d, now, rules)
 		}
 	}
-	return nil
+	return e.readNotes(ctx, sw)
 }

@@ -79,6 +79,7 @@ type Engine struct {
 	settled     settled
 	shared      shared
 	generations *generations
+	notes       *notes
 	reports     *reports
 	told        liveTold
 	debts       debts
@@ -98,7 +99,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
-		generations: newGenerations(), reports: newReports(),
+		generations: newGenerations(), reports: newReports(), notes: newNotes(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
 	e.health = health.New(health.Config{Switches: probeWay{e}, Now: cfg.Now})

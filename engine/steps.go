@@ -28,7 +28,11 @@ func (e *Engine) step(v *apps.View) *apps.View {
 		}
 		next := e.nextGenerations(v, x, now)
 		if x.Spec.Mode == vip.ModeOthello {
+			begun := next.Newest() != nil && len(next.Newest().Owners) == 0
 			next = othello.Settle(next, func() []othello.State { return e.liveOf(v, x, now) })
+			if begun && x.Proto() == apps.ProtoUDP {
+				next = othello.Carry(next, x.Address)
+			}
 		}
 		if next != x.Generations {
 			some[x.ID] = next
@@ -85,6 +89,9 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 	want, newest := v.Wants(x), g.Newest()
 	if newest.Divides(want) || newest != nil && len(g.Kept) >= x.Spec.HandOver {
 		if next := e.relieve(v, x, g, now); next != g {
+			return next
+		}
+		if next := e.learn(v, x, g, now); next != g {
 			return next
 		}
 	}

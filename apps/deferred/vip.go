@@ -29,7 +29,8 @@ const (
 	prioWalk  = 100
 	prioEnd   = 50
 
-	prioAge = 100 // table 78
+	prioAge     = 100 // table 78
+	prioAgeless = 50
 )
 
 // replicas is how far apart the bucket ids of backends are: each can have so many buckets.
@@ -157,8 +158,8 @@ func (b *builder) walk(x *apps.VIP) {
 	}
 	for i := range g.Kept {
 		b.step(x, uint64(g.Kept[i].ID&0xff), i+1)
-		b.rule(apps.TableAge, prioAge, x.ID, aged(flows.Match{}.Num(apps.RegVIP, uint64(x.ID)), g.Kept[i].ID), flows.Go(apps.TableDeliver))
 	}
+	b.ages(x)
 	b.doubt(x)
 	b.state.Meters = append(b.state.Meters, flows.Meter{ID: apps.MeterHandOver + uint32(x.ID), Rate: uint32(x.Spec.HandOverRate), Burst: uint32(x.Spec.HandOverRate)})
 	b.rule(apps.TableAsk, prioFound, x.ID, flows.Match{}.Num(apps.RegVIP, uint64(x.ID)),

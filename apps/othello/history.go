@@ -1,8 +1,10 @@
 package othello
 
 import (
+	"net/netip"
 	"slices"
 
+	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
@@ -43,6 +45,31 @@ func Settle(g *vip.Generations, live func() []State) *vip.Generations {
 		}
 		k.Owners = codes.Owners()
 	}
+	return &next
+}
+
+// Carry gives the newest generation, whose table has just been made, the pins of the one before, as that table needs them. It is
+// for flows of datagrams: one that is silent for longer than its edge remembers it is found by nothing else. Connections of TCP
+// are remembered as long as they live. Where there would be too many pins there are none, until flows are noted again.
+func Carry(g *vip.Generations, to netip.Addr) *vip.Generations {
+	if len(g.Kept) < 2 || len(g.Kept[1].Pins) == 0 {
+		return g
+	}
+	codes, ok := FromOwners(g.Kept[0].Owners)
+	if !ok || codes.Counts()[0] > 0 {
+		return g
+	}
+	live := make([]State, len(g.Kept[1].Pins))
+	for i, n := range g.Kept[1].Pins {
+		live[i] = stateOf(n, to, apps.ProtoUDP)
+	}
+	p, err := Pin(codes, live, uint64(g.Kept[0].ID))
+	if err != nil {
+		return g
+	}
+	next := *g
+	next.Kept = slices.Clone(g.Kept)
+	next.Kept[0].Pins = p.Named
 	return &next
 }
 

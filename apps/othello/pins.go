@@ -95,13 +95,17 @@ func (s State) named(fixed bool) vip.Pin {
 	return vip.Pin{Client: s.Src, Port: s.Dst.Port(), Backend: s.Owner, Fixed: fixed}
 }
 
+func stateOf(n vip.Pin, to netip.Addr, proto uint8) State {
+	return State{Tuple{Proto: proto, Src: n.Client, Dst: netip.AddrPortFrom(to, n.Port)}, n.Backend}
+}
+
 // Restore makes pins of names: of connections of a protocol to a VIP's address.
 func Restore(named []vip.Pin, to netip.Addr, proto uint8, seed uint64) (*Pins, error) {
 	p := &Pins{Named: slices.Clone(named), asks: map[uint16]bool{}}
-	slices.SortFunc(p.Named, func(a, b vip.Pin) int { return cmp.Or(a.Client.Compare(b.Client), cmp.Compare(a.Port, b.Port)) })
+	slices.SortFunc(p.Named, vip.Pin.Compare)
 	all, displaced := make([]State, len(p.Named)), 0
 	for i, n := range p.Named {
-		all[i] = State{Tuple{Proto: proto, Src: n.Client, Dst: netip.AddrPortFrom(to, n.Port)}, n.Backend}
+		all[i] = stateOf(n, to, proto)
 		if !n.Fixed {
 			displaced++
 			p.asks[all[i].Code()] = true

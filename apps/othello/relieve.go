@@ -51,6 +51,38 @@ func Relieve(g *vip.Generations, to netip.Addr, live []State) (*vip.Generations,
 	return next, nil
 }
 
+// Pinned reports whether the newest generation was made to pin what the one before would move: their tables are the same.
+func Pinned(g *vip.Generations) bool {
+	return len(g.Kept) > 1 && slices.Equal(g.Kept[0].Owners, g.Kept[1].Owners)
+}
+
+// RelieveNoted is Relieve for flows of datagrams, by what edges have noted of them: those that the present generation would send
+// elsewhere. Its pins are taken for alive. early says that some may not have shown themselves yet, so that older generations stay,
+// and all that is done is to pin what has. all says that every flow that began before the present generation is among them, and so
+// which pins are over.
+func RelieveNoted(v *apps.View, x *apps.VIP, g *vip.Generations, noted []vip.Pin, early, all bool) (*vip.Generations, error) {
+	live := make([]State, 0, len(noted))
+	listed := make(map[Tuple]bool, len(noted))
+	list := func(some []vip.Pin) {
+		for _, n := range some {
+			s := stateOf(n, x.Address, x.Proto())
+			if b := x.BackendByID(n.Backend); !listed[s.Tuple] && b != nil && v.Serves(x, b) {
+				listed[s.Tuple] = true
+				live = append(live, s)
+			}
+		}
+	}
+	list(noted)
+	if !all {
+		list(g.Kept[0].Pins)
+	}
+	next, err := Relieve(g, x.Address, live)
+	if early && err == nil && len(next.Kept) < len(g.Kept) {
+		next = g
+	}
+	return next, err
+}
+
 // StatesOf are a VIP's live connections among those that backends' hosts have reported, by host. Not ok: a host with a served
 // backend has not reported, or there is a connection that the switch sees otherwise than its backend, so that nothing can be said.
 func StatesOf(v *apps.View, x *apps.VIP, reports func(netip.Addr) ([]apps.LiveState, bool)) (out []State, ok bool) {
@@ -70,7 +102,7 @@ func StatesOf(v *apps.View, x *apps.VIP, reports func(netip.Addr) ([]apps.LiveSt
 			case s.Client.Addr() == x.Address: // a backend that has been given its own connection
 				return nil, false
 			default:
-				out = append(out, State{Tuple{Proto: s.Proto, Src: s.Client, Dst: netip.AddrPortFrom(x.Address, port)}, b.ID})
+				out = append(out, stateOf(vip.Pin{Client: s.Client, Port: port, Backend: b.ID}, x.Address, s.Proto))
 			}
 		}
 	}

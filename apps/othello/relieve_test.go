@@ -87,3 +87,90 @@ func TestStatesOfAVIP(t *testing.T) {
 		t.Error("a backend's connection to itself is not seen as its switch sees it")
 	}
 }
+
+// Flows of datagrams are pinned as edges note them; pins go on into the generations of further changes, and older generations go when
+// nothing more is noted.
+func TestRelieveNoted(t *testing.T) {
+	random := rand.New(rand.NewPCG(35, 36))
+	v := viewOf()
+	x := v.VIPs[0]
+	x.Spec.Protocol = vip.UDP
+	settle := func(g *vip.Generations) *vip.Generations {
+		if len(g.Kept[0].Owners) == 0 {
+			g = Carry(Settle(g, nil), vip4.Addr())
+		}
+		for !g.Steady() {
+			g = g.Next(vip.DefaultGenerations)
+		}
+		return g
+	}
+	step := func(g *vip.Generations, noted []State, early, all bool) *vip.Generations {
+		t.Helper()
+		var named []vip.Pin
+		for _, s := range noted {
+			named = append(named, s.named(false))
+		}
+		next, err := RelieveNoted(v, x, g, named, early, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next
+	}
+	at := func(g *vip.Generations, s State) bool {
+		t.Helper()
+		p, err := Restore(g.Kept[0].Pins, vip4.Addr(), apps.ProtoUDP, uint64(g.Kept[0].ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, _ := p.Owner(table(t, g, 0), s.Tuple)
+		return o == s.Owner
+	}
+	g := settle((*vip.Generations)(nil).Begin(members(1, 2)))
+	live := states(table(t, g, 0), tuples(random, 3000, apps.ProtoUDP, vip4))
+	more := members(1, 2)
+	more[0].Replicas = 3
+	g = settle(g.Begin(more))
+	var noted []State
+	for _, s := range live {
+		if !at(g, s) {
+			noted = append(noted, s)
+		}
+	}
+	if len(noted) < 100 || Pinned(g) {
+		t.Fatalf("%d flows are displaced, pinned %v", len(noted), Pinned(g))
+	}
+	if step(g, nil, true, false) != g {
+		t.Error("older generations go before all have had time to show themselves")
+	}
+	next := settle(step(g, noted[:len(noted)-5], true, false))
+	if len(next.Kept) != 3 || len(next.Kept[0].Pins) < len(noted)-5 || !Pinned(next) {
+		t.Fatalf("%d generations, %d pins of %d", len(next.Kept), len(next.Kept[0].Pins), len(noted))
+	}
+	next = settle(step(next, noted[len(noted)-5:], false, false))
+	alone := step(next, nil, false, false)
+	if len(alone.Kept) != 1 {
+		t.Fatalf("%d generations are left", len(alone.Kept))
+	}
+	for _, s := range live {
+		if !at(alone, s) {
+			t.Fatal("a flow is elsewhere")
+		}
+	}
+	// Another change carries the pins on.
+	more = members(1, 2)
+	more[1].Replicas = 3
+	changed := settle(alone.Begin(more))
+	for _, s := range noted {
+		if !at(changed, s) {
+			t.Fatal("a pin is forgotten by a change")
+		}
+	}
+	// Of the flows some have ended: it is only done when half are over, and only when all that live are known.
+	if step(alone, noted[:len(noted)*3/4], false, true) != alone {
+		t.Error("pins are made anew for few that are over")
+	}
+	fewer := step(alone, noted[:len(noted)/4], false, true)
+	if n := len(fewer.Kept[0].Pins); n != len(noted)/4 {
+		t.Errorf("%d pins are left, want %d", n, len(noted)/4)
+	}
+}

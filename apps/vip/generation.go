@@ -37,6 +37,11 @@ type Pin struct {
 	Fixed   bool           `json:"f,omitempty"`
 }
 
+// Compare orders pins by connection.
+func (p Pin) Compare(o Pin) int {
+	return cmp.Or(p.Client.Compare(o.Client), cmp.Compare(p.Port, o.Port))
+}
+
 // Step says how far the change to the newest generation is. Each is stored before anything is done for it.
 type Step string
 
