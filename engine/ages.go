@@ -10,7 +10,7 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// age names the connections of a VIP that began in a generation.
+// age names the connections of a VIP that began in a generation; in generation 0, in one that is not kept any more.
 type age struct {
 	vip        vip.ID
 	generation uint32
@@ -29,14 +29,27 @@ func (t *tally) aged(id vip.ID, generation uint32) time.Time {
 	return t.ages[age{id, generation}]
 }
 
-// noteAges adds what a switch's rules of table 78 count.
+// agesRead reports whether the counters of all connected switches have been read later than a time.
+func (t *tally) agesRead(v *apps.View, after time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for d, i := range v.Switches {
+		if i.Deferrable() && !t.readAges[d].After(after) {
+			return false
+		}
+	}
+	return true
+}
+
+// noteAges adds what a switch's rules of table 78 count, as read from a time on.
 func (t *tally) noteAges(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.readAges[d] = now
 	for i := range rules {
 		id, ok := rules[i].Match.Get(apps.RegVIP)
-		label, labelled := rules[i].Match.Get(flows.CTLabel)
-		if !ok || !labelled {
+		label, _ := rules[i].Match.Get(flows.CTLabel)
+		if !ok {
 			continue
 		}
 		k := ageKey{d, age{vip.ID(id.Value.Uint64(4)), uint32(label.Value.Uint64(16))}}

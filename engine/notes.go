@@ -17,12 +17,19 @@ import (
 
 // notes are what edges have noted of flows of datagrams, as read when it was of use.
 type notes struct {
-	since   map[vip.ID]steadySince // only the loop touches it
-	failing map[vip.ID]string      // why pins could not be made, as told; likewise
+	since   map[vip.ID]noting // only the loop touches it
+	failing map[vip.ID]string // why pins could not be made, as told; likewise
 
 	mu  sync.Mutex
 	due time.Time // what was read before is of no use
 	by  map[flows.DPID]noteReading
+}
+
+// noting is since when the edges make the notes that a VIP's newest generation needs: where it is alone they are others.
+type noting struct {
+	generation uint32
+	alone      bool
+	at         time.Time
 }
 
 type noteReading struct {
@@ -31,7 +38,7 @@ type noteReading struct {
 }
 
 func newNotes() *notes {
-	return &notes{since: map[vip.ID]steadySince{}, failing: map[vip.ID]string{}, by: map[flows.DPID]noteReading{}}
+	return &notes{since: map[vip.ID]noting{}, failing: map[vip.ID]string{}, by: map[flows.DPID]noteReading{}}
 }
 
 // forget drops what is known of a deleted VIP.
@@ -84,13 +91,16 @@ func (e *Engine) learn(v *apps.View, x *apps.VIP, g *vip.Generations, now time.T
 	if x.Spec.Mode != vip.ModeOthello || x.Proto() != apps.ProtoUDP || newest == nil || !g.Steady() || len(g.Kept) == 1 && len(newest.Pins) == 0 {
 		return g
 	}
-	since := e.notes.since[x.ID]
-	if since.generation != newest.ID {
-		since = steadySince{newest.ID, now}
-		e.notes.since[x.ID] = since
-	}
 	first, window := x.Spec.LearnWindow()
 	alone := len(g.Kept) == 1
+	since := e.notes.since[x.ID]
+	if since.generation != newest.ID || since.alone != alone {
+		if !e.status.confirmed(vipOwner(x.VIP), v) {
+			return g // it is looked again when they have
+		}
+		since = noting{newest.ID, alone, now}
+		e.notes.since[x.ID] = since
+	}
 	if alone {
 		window = max(window, time.Duration(x.Spec.HandOverIdle))
 	}

@@ -84,7 +84,7 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 		return g
 	}
 	if g != nil {
-		g = e.retire(x, g, now)
+		g = e.retire(v, x, g, now)
 	}
 	want, newest := v.Wants(x), g.Newest()
 	if newest.Divides(want) || newest != nil && len(g.Kept) >= x.Spec.HandOver {
@@ -145,8 +145,9 @@ func (e *Engine) confirmedSince(v *apps.View, x *apps.VIP, now time.Time) time.T
 	return gs.confirmed[x.ID]
 }
 
-// retire drops the oldest generations while no packet of their connections has been seen for long.
-func (e *Engine) retire(x *apps.VIP, g *vip.Generations, now time.Time) *vip.Generations {
+// retire drops the oldest generations while no packet of their connections has been seen for long. Connections of those that went
+// before, for pins, are where the oldest has them.
+func (e *Engine) retire(v *apps.View, x *apps.VIP, g *vip.Generations, now time.Time) *vip.Generations {
 	quiet := map[uint32]time.Time{} // what has been dropped is not in it any more
 	for _, k := range g.Kept[min(1, len(g.Kept)):] {
 		since, known := e.generations.quiet[x.ID][k.ID]
@@ -158,11 +159,18 @@ func (e *Engine) retire(x *apps.VIP, g *vip.Generations, now time.Time) *vip.Gen
 		}
 		quiet[k.ID] = since
 	}
+	if heard, oldest := e.tally.aged(x.ID, 0), g.Kept[len(g.Kept)-1:]; len(g.Kept) > 1 && heard.After(quiet[oldest[0].ID]) {
+		quiet[oldest[0].ID] = heard
+	}
 	e.generations.quiet[x.ID] = quiet
 	for len(g.Kept) > 1 {
 		at := quiet[g.Kept[len(g.Kept)-1].ID].Add(time.Duration(x.Spec.HandOverIdle))
-		if now.Before(at) {
+		switch {
+		case now.Before(at):
 			e.generations.lookAt(at)
+			return g
+		case !e.tally.agesRead(v, at): // a busy switch may have had packets
+			e.generations.lookAt(now.Add(stepRetry))
 			return g
 		}
 		g = g.Retire()

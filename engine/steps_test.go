@@ -40,7 +40,8 @@ func newStepper(t *testing.T, handover int) *stepper {
 	p.Engine = e
 	v := e.newView()
 	p.x = v.VIPs[0]
-	p.view = apps.NewView(v.Topo, map[flows.DPID]apps.SwitchInfo{1: {DPID: 1}}, []*apps.VIP{p.x})
+	p.view = apps.NewView(v.Topo, map[flows.DPID]apps.SwitchInfo{1: {DPID: 1, Nicira: true, OF15: true, Deferred: 1, Mirror: 2}},
+		[]*apps.VIP{p.x})
 	p.up("")
 	p.send()
 	return p
@@ -194,8 +195,17 @@ func TestStepsAtTheLimit(t *testing.T) {
 	}
 	heard := p.now.Add(30 * time.Minute)
 	p.tally.ages[age{p.x.ID, 1}] = heard
+	read := func(at time.Time) { p.tally.noteAges(1, at, nil) }
+	read(p.now.Add(3 * time.Hour))
 	p.after(61*time.Minute, true, "steady 3:abc 2:ab 1:a") // 2 is silent, but not the oldest
+	heard = heard.Add(30 * time.Minute)
+	p.tally.ages[age{p.x.ID, 0}] = heard // of a generation that went when pins had made it needless
+	p.now = heard.Add(time.Hour - 10*time.Second)
+	p.through("aBc", "steady 3:abc 2:ab 1:a")
+	read(heard)
 	p.now = heard.Add(time.Hour)
+	p.through("aBc", "steady 3:abc 2:ab 1:a") // nobody has looked whether it is silent
+	read(p.now.Add(time.Hour))
 	p.through("aBc", "steady 4:ac 3:abc")
 	p.through("abc", "steady 5:abc 4:ac 3:abc")
 	p.through("Abc", "steady 6:bc 5:abc 4:ac") // 3 was the same as 5

@@ -30,6 +30,7 @@ type tally struct {
 
 	lastAges map[ageKey]uint64
 	ages     map[age]time.Time // when a packet of such connections was last seen
+	readAges map[flows.DPID]time.Time
 }
 
 // counters are where something is counted.
@@ -40,7 +41,8 @@ type counters struct {
 
 func newTally() *tally {
 	return &tally{last: map[counters]map[uint32]uint64{}, ended: map[counters]map[uint32]uint64{}, made: map[uint32]int64{},
-		total: map[vip.ID]int64{}, heard: map[uint32]time.Time{}, lastAges: map[ageKey]uint64{}, ages: map[age]time.Time{}}
+		total: map[vip.ID]int64{}, heard: map[uint32]time.Time{}, lastAges: map[ageKey]uint64{}, ages: map[age]time.Time{},
+		readAges: map[flows.DPID]time.Time{}}
 }
 
 // endpointOf is the endpoint whose packets a rule counts, 0 if it is no such rule.

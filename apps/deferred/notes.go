@@ -94,8 +94,10 @@ func (b *builder) ages(x *apps.VIP) {
 	for i := range x.Generations.Kept {
 		all = append(all, of{aged(begin(), x.Generations.Kept[i].ID), prioAge, notes(x) && len(x.Generations.Kept) > 1})
 	}
+	if x.Spec.Mode == vip.ModeOthello {
+		all = append(all, of{begin(), prioAgeless, notes(x)}) // of generations that went when pins had made them needless
+	}
 	if notes(x) {
-		all = append(all, of{begin(), prioAgeless, true}) // of generations that are not kept
 		b.notesOf(x)
 	}
 	for _, r := range all {

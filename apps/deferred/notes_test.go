@@ -47,7 +47,8 @@ func TestNotes(t *testing.T) {
 		"pins alone": {noteView([][]uint32{{1, 2}}, vip.Pin{Backend: 1}), noteAny +
 			cookie + "table=78, priority=100,ct_label=0x1/0xffffffff,reg3=0x1 actions=resubmit(,74)\n" +
 			cookie + "table=78, priority=50,ct_state=-inv+trk,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves},
-		"neither": {noteView([][]uint32{{1, 2}}), cookie + "table=78, priority=100,ct_label=0x1/0xffffffff,reg3=0x1 actions=resubmit(,74)\n"},
+		"neither": {noteView([][]uint32{{1, 2}}), cookie + "table=78, priority=100,ct_label=0x1/0xffffffff,reg3=0x1 actions=resubmit(,74)\n" +
+			cookie + "table=78, priority=50,reg3=0x1 actions=resubmit(,74)\n"},
 	} {
 		state := vipState(test.view, 1)
 		state.Groups, state.Meters = nil, nil
