@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -15,42 +17,19 @@ import (
 // that waited would be silent meanwhile.
 type chat struct {
 	*conn
-	mu sync.Mutex
-	by map[string]bool
+	stop context.CancelFunc
+	mu   sync.Mutex
+	by   map[string]bool
 }
 
 // chats begins flows to a service, one every pause, until so many go on or ctx ends. A flow goes on when its first
 // datagram has been answered: two under way at once in the midst of a change may found two connections.
 func (p *handOver) chats(ctx context.Context, n int, pause time.Duration) (all []*chat) {
 	for range n {
-		c := &chat{conn: p.dial(p.client, "udp", "", p.family.web(81)), by: map[string]bool{}}
+		own, stop := context.WithCancel(ctx)
+		c := &chat{conn: p.dial(p.client, "udp", "", p.family.web(81)), stop: stop, by: map[string]bool{}}
 		all = append(all, c)
-		p.running.Go(func() {
-			for {
-				line, err := c.in.ReadString('\n')
-				if err != nil {
-					if ctx.Err() != nil {
-						return
-					}
-					continue
-				}
-				c.mu.Lock()
-				c.by[strings.Fields(line)[0]] = true
-				c.mu.Unlock()
-			}
-		})
-		p.running.Go(func() {
-			<-ctx.Done()
-			_ = c.SetReadDeadline(time.Now())
-		})
-		p.running.Go(func() {
-			for wait := time.Second; ctx.Err() == nil; wait = 100 * time.Millisecond {
-				_, _ = c.Write([]byte("x\n"))
-				for end := time.Now().Add(wait); ctx.Err() == nil && time.Now().Before(end) && (wait < time.Second || c.backends() == 0); {
-					time.Sleep(10 * time.Millisecond)
-				}
-			}
-		})
+		p.running.Go(func() { c.run(own, &p.running) })
 		select {
 		case <-ctx.Done():
 			return all
@@ -58,6 +37,38 @@ func (p *handOver) chats(ctx context.Context, n int, pause time.Duration) (all [
 		}
 	}
 	return all
+}
+
+// run sends ten times a second until ctx ends, and notes who answers.
+func (c *chat) run(ctx context.Context, running *sync.WaitGroup) {
+	running.Go(func() {
+		for ctx.Err() == nil {
+			line, err := c.in.ReadString('\n')
+			if isTimeout(err) || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err != nil {
+				continue
+			}
+			c.mu.Lock()
+			c.by[strings.Fields(line)[0]] = true
+			c.mu.Unlock()
+		}
+	})
+	for wait := time.Second; ctx.Err() == nil; wait = 100 * time.Millisecond {
+		_, _ = c.Write([]byte("x\n"))
+		for end := time.Now().Add(wait); ctx.Err() == nil && time.Now().Before(end) && (wait < time.Second || c.backends() == 0); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	_ = c.SetReadDeadline(time.Now())
+}
+
+// isAt reports whether a backend has answered.
+func (c *chat) isAt(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.by[name]
 }
 
 func (c *chat) backends() int {
