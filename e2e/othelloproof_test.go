@@ -187,14 +187,7 @@ func (p *proof) newcomers(when string, n int) (wrong int) {
 			p.t.Fatal(err)
 		}
 		c := p.dial(p.client, string(s.protocol), fmt.Sprint(":", p.port), to)
-		got, _, err := c.ask("who")
-		for tries := 0; isTimeout(err) && tries < 3; tries++ {
-			p.late.Add(1)
-			got, _, err = c.ask("who")
-		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		got := p.who(c)
 		_ = c.Close()
 		if counts[got]++; got != x.Backend {
 			wrong++
