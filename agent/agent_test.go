@@ -25,7 +25,12 @@ func TestTCPReadsTheKernelsSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // a connection of a test
+	defer c.Close()           //nolint:errcheck // a connection of a test
+	served, err := l.Accept() // both ends are there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close() //nolint:errcheck // a connection of a test
 	local, client := l.Addr().(*net.TCPAddr).AddrPort(), c.LocalAddr().(*net.TCPAddr).AddrPort()
 	all, err := TCP(local.Addr())
 	if err != nil {

@@ -117,7 +117,7 @@ func TestRulesMended(t *testing.T) {
 			s.Ofctl("mod-meter", "meter=3,pktps,bands=type=drop,rate=1")                                           // wrong
 			s.Ofctl("del-meter", "meter=5")                                                                        // with its rule
 			s.Ofctl("add-meter", "meter=1999,pktps,bands=type=drop,rate=1")                                        // wanted by nobody
-			s.Ofctl("add-meter", "meter=77777,pktps,bands=type=drop,rate=1")                                       // foreign
+			s.Ofctl("add-meter", "meter=777777,pktps,bands=type=drop,rate=1")                                      // foreign
 			if diff := cmp.Diff(want, desired(s)); diff == "" {
 				t.Fatal("nothing was changed")
 			}
@@ -129,7 +129,7 @@ func TestRulesMended(t *testing.T) {
 				kept := got[:0:0]
 				foreigners := 0
 				for _, r := range got {
-					if strings.Contains(r, "nw_dst=10.9.9.9") || strings.Contains(r, "meter=77777") || strings.Contains(r, "group_id=77,") {
+					if strings.Contains(r, "nw_dst=10.9.9.9") || strings.Contains(r, "meter=777777") || strings.Contains(r, "group_id=77,") {
 						foreigners++
 						continue
 					}

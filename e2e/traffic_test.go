@@ -112,6 +112,7 @@ func (c *conn) ask(text string) (backend, client string, err error) {
 
 func (c *conn) askOnce(text string, limit time.Duration) (backend, client string, err error) {
 	_ = c.SetDeadline(time.Now().Add(limit))
+	defer func() { _ = c.SetDeadline(time.Time{}) }()
 	if _, err := c.Write([]byte(text + "\n")); err != nil {
 		return "", "", err
 	}

@@ -111,7 +111,7 @@ func TestDrainGoesOnAfterARestart(t *testing.T) {
 	if got := second.at(1070); got.State != vip.StateDrained || !strings.HasPrefix(got.Reason, "drain_timeout of 1m0s has passed;") {
 		t.Errorf("at the end: %+v", got)
 	}
-	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for told := false; !told; {
 		changed := second.EventsChanged()

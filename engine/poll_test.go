@@ -54,7 +54,7 @@ func counting(readings *atomic.Int64) controllertest.Option {
 // A switch that does not answer delays nobody but itself, and its ports' rates come when it does.
 func TestPollSlowSwitch(t *testing.T) {
 	e, path := polled(t, 10*time.Millisecond)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var fast, slow atomic.Int64
 	quick := controllertest.NewSwitch(1, controllertest.Ports(1), counting(&fast))

@@ -39,7 +39,7 @@ func withSwitch(t *testing.T, st store.Store, fake *controllertest.Switch, tune 
 		t.Fatal(err)
 	}
 	former := e.LastEvent()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	done := make(chan error)
 	go func() { done <- e.Run(ctx) }()
 	t.Cleanup(func() {

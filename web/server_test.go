@@ -218,7 +218,7 @@ func TestFailures(t *testing.T) {
 // A wait outlives the times that a body and an answer may take, and a body that does not come does not.
 func TestTimeLimits(t *testing.T) {
 	c := withWeb(t)
-	s, err := newServer(Config{Listen: "127.0.0.1:0"}, c.eng, limits{body: 300 * time.Millisecond, write: 600 * time.Millisecond})
+	s, err := newServer(Config{Listen: "127.0.0.1:0"}, c.eng, limits{body: time.Second, write: 1500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestTimeLimits(t *testing.T) {
 		query  string
 		body   io.Reader
 		status int
-	}{{"?wait=900ms", strings.NewReader(`{}`), http.StatusGatewayTimeout}, {"", never, http.StatusRequestTimeout}} {
+	}{{"?wait=2s", strings.NewReader(`{}`), http.StatusGatewayTimeout}, {"", never, http.StatusRequestTimeout}} {
 		r, err := http.NewRequest("PATCH", url+tc.query, tc.body)
 		if err != nil {
 			t.Fatal(err)
