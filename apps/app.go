@@ -17,7 +17,8 @@ const (
 	OwnerBase    OwnerKind = iota // a switch's base: ports and tree, the pipeline's frame; one per switch
 	OwnerVIP                      // one VIP
 	OwnerAddress                  // what all VIPs of one address share, and what a router's address has: ARP and ND, ping, closed ports
-	OwnerHost                     // one host: its place, the way to it, answers to ARP for it
+	OwnerHost                     // one host: its place, which switch leads to it, answers to ARP for it
+	OwnerSwitch                   // the way to one switch from all others
 )
 
 // Owner is the unit of desired state: what one owner wants is computed, compared and confirmed apart from all others.
@@ -27,6 +28,7 @@ type Owner struct {
 	VIP  vip.ID
 	Addr netip.Addr
 	MAC  flows.MAC
+	DPID flows.DPID
 }
 
 // String names the owner in logs and errors.
@@ -38,6 +40,8 @@ func (o Owner) String() string {
 		return "address " + o.Addr.String()
 	case OwnerHost:
 		return "host " + o.MAC.String()
+	case OwnerSwitch:
+		return "way to " + o.DPID.String()
 	}
 	return "base"
 }
@@ -74,6 +78,7 @@ type View struct {
 	Routers  []Router                 // set before the view is shown to anybody
 	Gateways map[flows.DPID]flows.MAC // of VIPs that name some: those that have ever connected; set likewise
 	Edges    map[flows.DPID]uint16    // numbers of switches as edges with backends, from 0; set likewise
+	Numbers  map[flows.DPID]uint16    // of switches: each has one of its own, for ever; set likewise
 	byID     map[vip.ID]*VIP
 	byAddr   map[netip.Addr][]*VIP
 	served   *servedIndex

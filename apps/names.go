@@ -118,6 +118,8 @@ func GroupName(id uint32) string {
 		return fmt.Sprintf("backends of VIP %d, generation %d mod 256", id>>8&0xffff, id&0xff)
 	case id>>24 == groupOfGateways>>24:
 		return fmt.Sprintf("gateways of VIP %d", id&0xffff)
+	case id>>24 == groupOfWay>>24:
+		return fmt.Sprintf("the way to switch number %d, and a detour", id&0xffff)
 	case id>>24 == groupOfEdges>>24:
 		return fmt.Sprintf("edges with backends of VIP %d and others of its address", id&0xffff)
 	default:

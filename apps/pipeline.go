@@ -61,8 +61,13 @@ const GroupHash = 2
 // RegHash is where it writes.
 const RegHash = flows.Reg15
 
-// RegOutput holds the output port from TableForward on; flows.PortFlood stands for all edge ports.
+// RegOutput holds the output port from TableForward on; flows.PortFlood stands for all edge ports, and values of WayTo for the
+// way to another switch.
 const RegOutput = flows.Reg0
+
+// WayTo in RegOutput is the way to a switch, told by its number: no port of Open vSwitch has so high a number. What leads to a host
+// names its switch alone, so that a way that changes does so in one place.
+func WayTo(number uint16) uint32 { return 1<<31 | uint32(number) }
 
 // RegEndpoint holds the endpoint that a group has chosen, before TableForward.
 const RegEndpoint = flows.Reg0
@@ -103,12 +108,13 @@ const (
 )
 
 // Groups of VIPs: the kind in the upper 8 bits. Of kinds 1, 3 and 4 the lower 16 are the VIP's id, of kind 2 the lower 24 are
-// id and generation.
+// id and generation, of kind 5 the lower 16 are a switch's number.
 const (
 	groupOfVIP        = 1 << 24
 	groupOfGeneration = 2 << 24
 	groupOfEdges      = 3 << 24
 	groupOfGateways   = 4 << 24
+	groupOfWay        = 5 << 24
 )
 
 // GroupOfGeneration is the group that chooses among the backends of one generation of a VIP, which is told mod 256.
@@ -128,6 +134,9 @@ func GroupOfVIP(id vip.ID) uint32 { return groupOfVIP | uint32(id) }
 // GroupOfGateways is the group that spreads a VIP's packets over its gateways.
 func GroupOfGateways(id vip.ID) uint32 { return groupOfGateways | uint32(id) }
 
+// GroupOfWay is the group that sends to a switch, told by its number, by a detour while the cable of the shortest path is dead.
+func GroupOfWay(number uint16) uint32 { return groupOfWay | uint32(number) }
+
 // OwnGroup reports whether a group id is one of ours.
 func OwnGroup(id uint32) bool {
 	switch low := id & 0xffffff; id >> 24 {
@@ -137,6 +146,8 @@ func OwnGroup(id uint32) bool {
 		return low <= vip.MaxID
 	case groupOfGeneration >> 24:
 		return true
+	case groupOfWay >> 24:
+		return low <= 1<<16-1
 	}
 	return false
 }

@@ -68,6 +68,7 @@ type PortStatus struct {
 	Errors    uint64  `json:"errors"`
 	Dropped   uint64  `json:"dropped"`
 	Up        bool    `json:"up"`
+	Live      bool    `json:"live" doc:"Up, and not found dead by what watches the cable, such as BFD."`
 }
 
 // HostStatus is a host as the API answers it.

@@ -118,13 +118,28 @@ func (w *network) awaitReady() {
 	})
 }
 
+// awaitSettled waits until so many rules lead to hosts by the way to their switch, which they do a second after a host has come.
+func (w *network) awaitSettled(rules int) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		n := 0
+		for _, s := range w.switches {
+			n += strings.Count(s.Ofctl("dump-flows", "table=60"), "set_field:0x8000")
+		}
+		if n != rules {
+			return fmt.Errorf("%d rules lead to hosts at other switches, not %d", n, rules)
+		}
+		return nil
+	})
+}
+
 func (w *network) portsKnown(s *lab.Switch) error {
 	ports, err := w.ports(dpid(s))
 	if err != nil {
 		return err
 	}
 	for _, p := range ports {
-		if p.Up && p.Kind == "unknown" {
+		if p.Live && p.Kind == "unknown" {
 			return fmt.Errorf("port %d of %s is unknown", p.PortNo, s.Name())
 		}
 	}

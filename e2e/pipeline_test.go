@@ -38,6 +38,7 @@ func TestPipelineDocument(t *testing.T) {
 		}
 	}
 	w.known(client, b1, b2)
+	w.awaitSettled(3)
 	parts := w.parts()
 	for last := map[string]string(nil); !cmp.Equal(last, parts); { // until the switches have settled
 		last = parts
@@ -78,10 +79,19 @@ func TestPipelineDocument(t *testing.T) {
 // parts are what the document may show: "s1 table 30", "s2 groups", "paths" and so on.
 func (w *network) parts() map[string]string {
 	parts := map[string]string{}
+	var ways []string // zones, which ways are told by as well, are numbered as switches come
 	for _, s := range w.switches {
-		zone := regexp.MustCompile("zone=" + edgeZone(w.t, s) + `([,)])`) // zones are numbered as switches come
+		n, err := strconv.Atoi(edgeZone(w.t, s))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		ways = append(ways, fmt.Sprintf("0x8000%04x", n), "WAY_"+s.Name())
+	}
+	way := strings.NewReplacer(ways...)
+	for _, s := range w.switches {
+		zone := regexp.MustCompile("zone=" + edgeZone(w.t, s) + `([,)])`)
 		for _, rule := range sorted(s.DumpFlows()) {
-			parts[fmt.Sprintf("%s table %d", s.Name(), tableOf(rule))] += wrapped(zone.ReplaceAllString(rule, "zone=EDGE$1"))
+			parts[fmt.Sprintf("%s table %d", s.Name(), tableOf(rule))] += wrapped(way.Replace(zone.ReplaceAllString(rule, "zone=EDGE$1")))
 		}
 		parts[s.Name()+" groups"] = strings.Join(s.DumpGroups(), "\n") + "\n"
 		parts[s.Name()+" meters"] = strings.Join(meters(s), "\n") + "\n"

@@ -9,7 +9,7 @@ import (
 // all that it was sent.
 type acks struct {
 	seq  uint64                             // of what was sent last
-	sent map[apps.Owner]*sent               // but for hosts
+	sent map[apps.Owner]*sent               // but for hosts and ways
 	open map[flows.DPID]map[apps.Owner]*ack // by switches that have been sent everything: what is pending or refused
 }
 
@@ -33,8 +33,8 @@ func newAcks() acks {
 }
 
 // send notes that owners' states of the view go to its switches, and returns their sequence number. A switch that has not been
-// sent anything yet must be sent everything, after those that are only sent what has changed. Nobody waits for a host:
-// of those, which may be many, nothing is noted.
+// sent anything yet must be sent everything, after those that are only sent what has changed. Nobody waits for a host, or for
+// the way to a switch: of those, which may be many, nothing is noted.
 func (k *acks) send(v *apps.View, owners []apps.Owner) uint64 {
 	k.seq++
 	fresh := map[flows.DPID]bool{}
@@ -44,7 +44,7 @@ func (k *acks) send(v *apps.View, owners []apps.Owner) uint64 {
 		}
 	}
 	for _, o := range owners {
-		if o.Kind == apps.OwnerHost {
+		if !awaited(o) {
 			continue
 		}
 		s, known := k.sent[o]
@@ -78,6 +78,8 @@ func (k *acks) send(v *apps.View, owners []apps.Owner) uint64 {
 	}
 	return k.seq
 }
+
+func awaited(o apps.Owner) bool { return o.Kind != apps.OwnerHost && o.Kind != apps.OwnerSwitch }
 
 // forget drops an owner that has gone everywhere.
 func (k *acks) forget(o apps.Owner, s *sent) {

@@ -60,7 +60,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	}
 	out = appendReached(out, old, v)
 	out = appendForetold(out, old, v)
-	rewired := old.Topo != v.Topo && !v.Topo.SameNetwork(old.Topo)
+	rewired := old.Topo != v.Topo && !v.Topo.SameNetwork(old.Topo) || !maps.Equal(old.Numbers, v.Numbers)
 	fresh := !maps.Equal(old.Gateways, v.Gateways)
 	if rewired || listens || fresh || !maps.Equal(old.Edges, v.Edges) {
 		out = append(out, apps.Owner{Kind: apps.OwnerBase})
@@ -70,7 +70,8 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 			out = append(out, vipOwner(x.VIP)) // a gateway may have come, or cannot be reached any more
 		}
 	}
-	if old.Topo == v.Topo {
+	out = appendWays(out, old, v, rewired)
+	if old.Topo == v.Topo && !rewired {
 		return out
 	}
 	for _, r := range v.Routers {
@@ -191,6 +192,9 @@ func allOwners(v *apps.View) []apps.Owner {
 	out := []apps.Owner{{Kind: apps.OwnerBase}}
 	for _, h := range v.Topo.Hosts() {
 		out = append(out, hostOwner(h))
+	}
+	for _, d := range slices.Sorted(maps.Keys(destinations(v))) {
+		out = append(out, wayOwner(d))
 	}
 	addresses := map[netip.Addr]bool{}
 	for _, r := range v.Routers {

@@ -34,6 +34,16 @@ func TestDirtyOwners(t *testing.T) {
 	b := view(x)
 	net.Sighting(now, topo.Sighting{At: at(2), MAC: mac(2), Addr: netip.MustParseAddr("10.0.0.1")})
 	g := view(x)
+	empty := topo.New(now, topo.Config{}, topo.Saved{Ports: []topo.SavedPort{{PortID: at(1), Kind: topo.Edge}, {PortID: at(2), Kind: topo.Edge}}})
+	empty.SwitchUp(now, 1, []topo.Port{{No: 1, Up: true}, {No: 2, Up: true}})
+	nobody := apps.NewView(empty.Snapshot(), nil, nil)
+	empty.Sighting(now, topo.Sighting{At: at(1), MAC: mac(1)})
+	somebody := apps.NewView(empty.Snapshot(), nil, nil)
+	numbered := func(v *apps.View) *apps.View {
+		r := *v
+		r.Numbers = map[flows.DPID]uint16{1: 65535}
+		return &r
+	}
 	routed := func(v *apps.View) *apps.View {
 		r := *v
 		r.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24"), Gateway: netip.MustParseAddr("10.0.0.1")}}
@@ -65,7 +75,11 @@ func TestDirtyOwners(t *testing.T) {
 		{"nothing", a, a, nil, nil},
 		{"a host has come", a, b, nil, []string{"host 00:00:00:00:00:02"}},
 		{"a host has gone", b, a, nil, []string{"host 00:00:00:00:00:02"}},
-		{"a port has gone down", b, c, nil, []string{"base", "host 00:00:00:00:00:01", "host 00:00:00:00:00:02"}},
+		{"a port has gone down", b, c, nil, []string{"base", "host 00:00:00:00:00:01", "host 00:00:00:00:00:02", "way to 0000000000000001"}},
+		{"a switch has its first host", nobody, somebody, nil, []string{"host 00:00:00:00:00:01", "way to 0000000000000001"}},
+		{"a switch has no host any more", somebody, nobody, nil, []string{"host 00:00:00:00:00:01", "way to 0000000000000001"}},
+		{"a switch has its number", a, numbered(a), nil,
+			[]string{"base", "host 00:00:00:00:00:01", "way to 0000000000000001"}},
 		{"a VIP was written", a, apps.NewView(a.Topo, nil, []*apps.VIP{&written}), nil, []string{"address 10.0.0.100", "vip 1"}},
 		{"a host has become a backend", a, withBackend, nil, []string{"address 10.0.0.100", "base", "host 00:00:00:00:00:01", "vip 1"}},
 		{"a host is no backend any more", withBackend, a, nil, []string{"address 10.0.0.100", "base", "host 00:00:00:00:00:01", "vip 1"}},

@@ -20,7 +20,7 @@ func (e *Engine) Ports(d flows.DPID) ([]apps.PortStatus, error) {
 	for _, p := range ports {
 		s, r := e.stats.Port(d, p.No)
 		out = append(out, apps.PortStatus{
-			PortNo: p.No, Name: p.Name, Kind: p.Kind.String(), Up: p.Up,
+			PortNo: p.No, Name: p.Name, Kind: p.Kind.String(), Up: p.Up, Live: p.Live,
 			RxBytes: kept(s.RxBytes), TxBytes: kept(s.TxBytes), RxBPS: known(r.RxBits), TxBPS: known(r.TxBits),
 			RxPackets: kept(s.RxPackets), TxPackets: kept(s.TxPackets), RxPPS: known(r.RxPackets), TxPPS: known(r.TxPackets),
 			Errors: kept(s.RxErrors) + kept(s.TxErrors), Dropped: kept(s.RxDropped) + kept(s.TxDropped),

@@ -60,7 +60,7 @@ func (s *status) sent(v *apps.View, owners []apps.Owner) uint64 {
 // applied notes a confirmation or refusal; those of states sent before the last are passed over. It reports whether the
 // switch has now confirmed everything for the first time, and whether the error is new.
 func (s *status) applied(d flows.DPID, o apps.Owner, seq uint64, err error) (ready, failed bool) {
-	if o.Kind == apps.OwnerHost {
+	if !awaited(o) {
 		return false, err != nil
 	}
 	s.mu.Lock()

@@ -53,7 +53,7 @@ func (e *Engine) newView() *apps.View {
 		switches[d] = i
 	}
 	v := apps.NewView(snap, switches, vips)
-	v.Routers, v.Edges, v.Gateways = e.cfg.Routers, e.model.edges, e.gateways(vips)
+	v.Routers, v.Edges, v.Gateways, v.Numbers = e.cfg.Routers, e.model.edges, e.gateways(vips), e.numbers(old, snap)
 	e.health.Follow(v)
 	return v
 }

@@ -15,7 +15,7 @@ const (
 	toolLimit = 30 * time.Second // no tool of ours takes longer, however busy the machine
 )
 
-var programs = []string{"ip", "ethtool", "ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-vswitchd", "ovs-ofctl", "ovs-appctl"}
+var programs = []string{"ip", "tc", "ethtool", "ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-vswitchd", "ovs-ofctl", "ovs-appctl"}
 
 // Interface names hold 15 bytes: a name, "-p" and a port of up to four digits.
 var nodeName = regexp.MustCompile(`^[a-z][a-z0-9]{0,8}$`)

@@ -52,6 +52,17 @@ func TestOneSwitch(t *testing.T) {
 		t.Errorf("wrong datapath id:\n%s", show)
 	}
 
+	cable.Lose()
+	if ping() == nil {
+		t.Error("a link that loses everything forwards")
+	}
+	if state := s1.Vsctl("get", "interface", "s1-p7", "link_state"); state != "up" {
+		t.Errorf("port 7 is %s while its link loses everything", state)
+	}
+	cable.Restore()
+	if err := ping(); err != nil {
+		t.Error(err)
+	}
 	cable.Cut()
 	if ping() == nil {
 		t.Error("a cut link forwards")

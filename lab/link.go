@@ -6,6 +6,7 @@ import "os/exec"
 type Link struct {
 	lab  *Lab
 	a, b end
+	lost bool
 }
 
 type end struct {
@@ -44,10 +45,34 @@ func (k *Link) Cut() {
 	k.set("down")
 }
 
-// Restore puts the cable back.
+// Lose has the cable lose every frame, both ways, while both ends keep their
+// carrier.
+func (k *Link) Lose() {
+	k.lab.t.Helper()
+	k.lost = true
+	k.queue("replace", "blackhole")
+}
+
+// Restore puts the cable back, or ends Lose.
 func (k *Link) Restore() {
 	k.lab.t.Helper()
+	if k.lost {
+		k.lost = false
+		k.queue("delete")
+		return
+	}
 	k.set("up")
+}
+
+// queue changes what queues the frames that leave both ends.
+func (k *Link) queue(command string, kind ...string) {
+	k.lab.t.Helper()
+	for _, e := range []end{k.a, k.b} {
+		args := append([]string{"tc", "qdisc", command, "dev", e.ifname, "root"}, kind...)
+		if _, err := run(e.node.space().command(args...)); err != nil {
+			k.lab.t.Fatalf("lab: %s: %v", e.node.Name(), err)
+		}
+	}
 }
 
 func (k *Link) set(state string) {

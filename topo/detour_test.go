@@ -69,7 +69,7 @@ func TestDetoursEnd(t *testing.T) {
 			next[i]++
 			a := next[i]
 			next[j]++
-			fmt.Fprintf(&b, "%d:%d-%d:%d ", i+1, a, j+1, next[j])
+			fmt.Fprintf(&b, "%d:%d-%d:%d ", i+1, a, j+1, 999-next[j]) // parallel ones in another order at the other end
 		}
 		g := build(t, n, b.String())
 		peer := make(map[PortID]PortID)

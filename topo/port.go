@@ -48,6 +48,7 @@ func (s *swtch) view() switchView {
 		s.shown = &switchView{dpid: s.dpid, ports: make([]Port, len(s.ports))}
 		for i, p := range s.ports {
 			s.shown.ports[i] = p.Port
+			s.shown.ports[i].Live = p.works()
 			if p.Kind == Edge {
 				s.shown.edges = append(s.shown.edges, p.No)
 			}
@@ -215,6 +216,7 @@ func (t *Topology) portStatus(now time.Time, s *swtch, n Port, told bool) {
 // liveness follows a port that has its carrier, but whose other end is not heard any more, or is again. A link ends at once and
 // is to be found out anew. An edge stays what it is: what watches it has no business there.
 func (t *Topology) liveness(now time.Time, s *swtch, p *port) {
+	t.show(s)
 	if p.Kind == Edge {
 		return
 	}
@@ -231,7 +233,6 @@ func (t *Topology) liveness(now time.Time, s *swtch, p *port) {
 	if !p.named {
 		p.peer = PortID{}
 	}
-	t.show(s)
 }
 
 // restart begins a port's rounds anew.

@@ -26,7 +26,7 @@ type Port struct {
 	MAC  flows.MAC
 	Kind PortKind
 	Up   bool
-	Live bool // as the switch says (OFPPS_LIVE): up, and what watches the cable, such as BFD, hears the other end
+	Live bool // up, and not found dead by what watches the cable, such as BFD; what a switch tells is its OFPPS_LIVE
 }
 
 // Host is a station heard behind an edge port. Addresses come from ARP and ND only. A host is Live while its port is up
@@ -55,6 +55,7 @@ type Snapshot struct {
 	hosts    []*Host      // by MAC
 	macs     []uint64     // of hosts, as numbers: every packet-in is looked up
 	addrs    []addrEntry  // by address
+	homes    []flows.DPID // sorted
 	graph    *graph
 }
 
@@ -130,6 +131,9 @@ func (s *Snapshot) EdgePorts(d flows.DPID) []uint32 {
 
 // Hosts are all known hosts, sorted by MAC.
 func (s *Snapshot) Hosts() []*Host { return s.hosts }
+
+// Homes are the switches that hosts are known at, sorted.
+func (s *Snapshot) Homes() []flows.DPID { return s.homes }
 
 // Host is the host with a MAC.
 func (s *Snapshot) Host(m flows.MAC) (*Host, bool) {

@@ -184,6 +184,11 @@ func (t *Topology) Snapshot() *Snapshot {
 			s.addrs = append(s.addrs, addrEntry{a, s.hosts[i]})
 		}
 	}
+	for id := range t.atPort {
+		s.homes = append(s.homes, id.DPID)
+	}
+	slices.Sort(s.homes)
+	s.homes = slices.Compact(s.homes)
 	slices.SortFunc(s.addrs, func(a, b addrEntry) int { return a.addr.Compare(b.addr) })
 	t.snap, t.changed = s, false
 	return s

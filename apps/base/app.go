@@ -53,7 +53,8 @@ func New(cfg Config) *App {
 // Name is "base".
 func (a *App) Name() string { return "base" }
 
-// Desired is the base of every connected switch, or what one host wants on each, or an address for its being routed.
+// Desired is the base of every connected switch, or what one host wants on each, or the way to one switch, or an address for
+// its being routed.
 func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	switch o.Kind {
 	case apps.OwnerBase:
@@ -77,6 +78,10 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 				b.routeHost(v, h)
 			})
 		}
+	case apps.OwnerSwitch:
+		if n, ok := v.Numbers[o.DPID]; ok {
+			return each(v, func(b *builder) { b.way(o.DPID, n) })
+		}
 	case apps.OwnerAddress:
 		if v.Routes(o.Addr) {
 			return each(v, func(b *builder) { b.routeAddress(v, o.Addr) })
@@ -89,7 +94,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 func each(v *apps.View, build func(*builder)) map[flows.DPID]flows.State {
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, info := range v.Switches {
-		b := &builder{topo: v.Topo, dpid: d, nicira: info.Nicira, ids: info.Nicira && info.OF15}
+		b := &builder{topo: v.Topo, numbers: v.Numbers, dpid: d, nicira: info.Nicira, ids: info.Nicira && info.OF15}
 		build(b)
 		out[d] = b.state
 	}
@@ -98,11 +103,12 @@ func each(v *apps.View, build func(*builder)) map[flows.DPID]flows.State {
 
 // builder gathers one switch's rules.
 type builder struct {
-	topo   *topo.Snapshot
-	dpid   flows.DPID
-	nicira bool
-	ids    bool // has bucket ids and selection methods
-	state  flows.State
+	topo    *topo.Snapshot
+	numbers map[flows.DPID]uint16
+	dpid    flows.DPID
+	nicira  bool
+	ids     bool // has bucket ids and selection methods
+	state   flows.State
 }
 
 func (b *builder) rule(table uint8, priority uint16, m flows.Match, actions ...flows.Action) {

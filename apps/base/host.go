@@ -24,16 +24,18 @@ func (b *builder) host(h *topo.Host, to flows.Match) {
 		}
 	}
 	if no, ok := b.topo.Toward(b.dpid, h); ok {
-		b.rule(apps.TableForward, prioHost, to, b.towards(no, h.At.DPID == b.dpid)...)
+		b.rule(apps.TableForward, prioHost, to, b.towards(no, h)...)
 	}
 	if edge && !b.nicira {
 		b.rule(apps.TableOutput, 100, to, flows.Output{Port: h.At.No})
 	}
 }
 
-// towards sends a packet out of a port: of a host here through the egress tables, of a link at once. A switch without
-// registers finds the port again in table 80 by eth_dst.
-func (b *builder) towards(no uint32, here bool) []flows.Action {
+// towards sends a packet to a host out of a port: of a host here through the egress tables, else by the way to its switch, or out
+// of the link at once while it keeps to the tree. A switch without registers finds the port again in table 80 by eth_dst.
+func (b *builder) towards(no uint32, h *topo.Host) []flows.Action {
+	here := h.At.DPID == b.dpid
+	n, way := b.numbers[h.At.DPID]
 	switch {
 	case !b.nicira && here:
 		return []flows.Action{b.next(apps.TableEgress)}
@@ -41,6 +43,8 @@ func (b *builder) towards(no uint32, here bool) []flows.Action {
 		return []flows.Action{flows.Output{Port: no}}
 	case here:
 		return []flows.Action{flows.SetNum(apps.RegOutput, uint64(no)), b.next(apps.TableEgress)}
+	case way && h.Settled:
+		return []flows.Action{flows.SetNum(apps.RegOutput, uint64(apps.WayTo(n))), b.next(apps.TableOutput)}
 	}
 	return []flows.Action{flows.SetNum(apps.RegOutput, uint64(no)), b.next(apps.TableOutput)}
 }

@@ -19,8 +19,8 @@ func (b *builder) gateways() {
 		m := flows.Match{}.MAC(flows.EthDst, b.view.Gateways[d])
 		if d == b.at.DPID {
 			b.rule(apps.TableForward, prioGateway, 0, m, flows.SetMAC(flows.EthDst, apps.VIPMAC), flows.BackToInPort(), flows.Go(apps.TableVIP))
-		} else if no, ok := b.view.Topo.NextHop(b.at.DPID, d); ok {
-			b.rule(apps.TableForward, prioGateway, 0, m, flows.BackToInPort(), flows.SetNum(apps.RegOutput, uint64(no)), flows.Go(apps.TableOutput))
+		} else if n, ok := b.view.Numbers[d]; ok {
+			b.rule(apps.TableForward, prioGateway, 0, m, flows.SetNum(apps.RegOutput, uint64(apps.WayTo(n))), flows.Go(apps.TableOutput))
 		}
 	}
 }

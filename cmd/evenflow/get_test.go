@@ -61,7 +61,7 @@ func reads() map[string]answer {
 		"GET /api/v1/vips/far":   {body: gatewayRead},
 		"GET /api/v1/switches":   {body: switchesRead},
 		"GET /api/v1/switches/0000000000000001/ports": {body: `{"items":[
-			{"port_no":1,"name":"s1-eth1","kind":"edge","rx_bps":0,"tx_bps":1234567,"rx_packets":10,"tx_packets":20,"errors":0,"up":true},
+			{"port_no":1,"name":"s1-eth1","kind":"edge","rx_bps":0,"tx_bps":1234567,"rx_packets":10,"tx_packets":20,"errors":0,"up":true,"live":true},
 			{"port_no":2,"name":"s1\teth2","kind":"link","rx_bps":999,"tx_bps":5e9,"up":false}]}`},
 		"GET /api/v1/switches/0000000000000001/flows": {body: `{"items":[{"text":"table=0, priority=1 actions=drop","packets":5}]}`},
 		"GET /api/v1/hosts": {body: `{"items":[

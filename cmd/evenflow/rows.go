@@ -178,8 +178,11 @@ func portRows(ports []apps.PortStatus) *table {
 	tab := newTable("PORT", "NAME", "KIND", "STATE", "RX", "TX", "RX-PACKETS", "TX-PACKETS", "ERRORS")
 	for _, p := range ports {
 		state := "down"
-		if p.Up {
+		switch {
+		case p.Live:
 			state = "up"
+		case p.Up:
+			state = "not live"
 		}
 		tab.add(p.PortNo, p.Name, p.Kind, state, rate(p.RxBPS), rate(p.TxBPS), p.RxPackets, p.TxPackets, p.Errors)
 	}

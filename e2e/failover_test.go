@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
+)
+
+// failover is a ring of three switches with a VIP of each mode, whose connections ask all the time.
+//
+//	c1 ── s1 ───── s3 ── b1, b2
+//	       └── s2 ──┘
+type failover struct {
+	*network
+	client   *lab.Host
+	backends []*lab.Host
+
+	gate    sync.RWMutex // held for writing while nobody may ask
+	asking  []*asker
+	running sync.WaitGroup
+	stop    chan struct{}
+}
+
+// asker is a connection and what has become of it.
+type asker struct {
+	*conn
+	mode    vip.Mode
+	first   string
+	answers atomic.Int64
+	broken  error
+}
+
+// newFailover starts everything; with BFD on the cables if that has an interval in milliseconds.
+func newFailover(t *testing.T, version string, bfd int, modes ...vip.Mode) *failover {
+	p := &failover{network: newNetwork(t, 3, version), stop: make(chan struct{})}
+	p.join(1, 10, 3, 11)
+	p.join(1, 12, 2, 11)
+	p.join(2, 10, 3, 12)
+	p.client = p.host("c1", 11, 1, 1)
+	for i := range 2 {
+		p.backends = append(p.backends, p.host(fmt.Sprintf("b%d", i+1), i+1, 3, i+1))
+	}
+	if bfd > 0 {
+		p.bfd(bfd)
+	}
+	p.ctl.start()
+	p.attach()
+	p.awaitLinks(3)
+	for i, mode := range modes {
+		for _, h := range p.backends { // a port of its own for each: modes that share one share its connections
+			serveTCP(h, 8080+i)
+		}
+		p.service(vip.Spec{Name: string(mode), Address: address, Protocol: vip.TCP, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: mode},
+			uint16(8080+i), p.backends...)
+	}
+	for i, mode := range modes {
+		for range 6 {
+			a := &asker{conn: p.dial(p.client, "tcp", "", fmt.Sprintf("%s:%d", address, 80+i)), mode: mode}
+			a.first = p.who(a.conn)
+			p.asking = append(p.asking, a)
+			p.running.Go(func() { p.ask(a) })
+		}
+	}
+	t.Cleanup(p.running.Wait)
+	t.Cleanup(sync.OnceFunc(func() { close(p.stop) }))
+	p.goOn()
+	return p
+}
+
+// bfd has both ends of each cable between switches hear each other by BFD.
+func (p *failover) bfd(interval int) {
+	p.t.Helper()
+	for i, ports := range [][]int{{10, 12}, {10, 11}, {11, 12}} {
+		for _, no := range ports {
+			name := fmt.Sprintf("s%d-p%d", i+1, no)
+			p.sw(i+1).Vsctl("set", "interface", name, "bfd:enable=true", fmt.Sprintf("bfd:min_tx=%d", interval), fmt.Sprintf("bfd:min_rx=%d", interval))
+		}
+	}
+}
+
+func (p *failover) ask(a *asker) {
+	wait := time.NewTicker(20 * time.Millisecond)
+	defer wait.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-wait.C:
+		}
+		p.gate.RLock()
+		name, _, err := a.conn.ask("still")
+		p.gate.RUnlock()
+		if err == nil && name != a.first {
+			err = fmt.Errorf("has moved from %s to %s", a.first, name)
+		}
+		if err != nil {
+			a.broken = err
+			a.answers.Store(-1)
+			return
+		}
+		a.answers.Add(1)
+	}
+}
+
+// goOn waits until every connection has had some more answers.
+func (p *failover) goOn() {
+	p.t.Helper()
+	before := make([]int64, len(p.asking))
+	for i, a := range p.asking {
+		before[i] = a.answers.Load()
+	}
+	p.Eventually(patience, func() error {
+		for i, a := range p.asking {
+			switch n := a.answers.Load(); {
+			case n < 0:
+				p.t.Fatalf("mode %s, %s: %v", a.mode, a.LocalAddr(), a.broken)
+			case n < before[i]+3:
+				return fmt.Errorf("mode %s, %s: %d answers", a.mode, a.LocalAddr(), n-before[i])
+			}
+		}
+		return nil
+	})
+}
+
+// frames is how many have come to a switch by a port.
+func (p *failover) frames(sw, port int) (n int) {
+	p.t.Helper()
+	dump := p.sw(sw).Ofctl("dump-ports", fmt.Sprint(port))
+	if _, err := fmt.Sscanf(dump[strings.Index(dump, "rx pkts="):], "rx pkts=%d,", &n); err != nil {
+		p.t.Fatalf("%v in %s", err, dump)
+	}
+	return n
+}
+
+// rules are what switches hold of ways: groups and the tables to output ports.
+func (p *failover) rules() (all []string) {
+	for _, s := range p.switches {
+		for _, r := range append(s.DumpGroups(), s.DumpFlows()...) {
+			if strings.Contains(r, "type=ff") || strings.Contains(r, " table=60,") || strings.Contains(r, " table=80,") {
+				all = append(all, s.Name()+" "+r)
+			}
+		}
+	}
+	return all
+}
+
+// settledRules waits until all hosts have settled and there are so many detours.
+func (p *failover) settledRules(detours int) (rules []string) {
+	p.t.Helper()
+	p.awaitSettled(6)
+	p.Eventually(patience, func() error {
+		rules = p.rules()
+		if n := strings.Count(strings.Join(rules, "\n"), "type=ff"); n != detours {
+			return fmt.Errorf("%d detours, not %d:\n%s", n, detours, strings.Join(rules, "\n"))
+		}
+		return nil
+	})
+	return rules
+}
+
+// A cable's end is bridged by the switches beside it at once, with no controller there. When one comes it sends all by the
+// ways that are left; and all is as it was when the cable is back.
+func TestFailover(t *testing.T) {
+	for name, c := range map[string]struct {
+		version string
+		bfd     int
+		end     func(*lab.Link)
+		modes   []vip.Mode
+	}{
+		"carrier":      {"OpenFlow15", 0, (*lab.Link).Cut, []vip.Mode{vip.ModeNAT, vip.ModeGroup, vip.ModeDeferred, vip.ModeOthello}},
+		"silent":       {"OpenFlow15", 200, (*lab.Link).Lose, []vip.Mode{vip.ModeNAT, vip.ModeDeferred}},
+		"OpenFlow 1.3": {"OpenFlow13", 0, (*lab.Link).Cut, []vip.Mode{vip.ModeNAT, vip.ModeGroup}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newFailover(t, c.version, c.bfd, c.modes...)
+			whole := p.settledRules(4) // to s1 and s3, which have hosts, from both others
+			p.ctl.kill()
+			used := p.frames(2, 11)
+			c.end(p.cables["s1-s3"])
+			p.goOn()
+			if n := p.frames(2, 11) - used; n < 3*len(p.asking) {
+				t.Errorf("%d frames have gone by the detour", n)
+			}
+			p.oneEach()
+			p.ctl.start()
+			p.awaitLinks(2)
+			p.settledRules(0)
+			p.goOn()
+			p.cables["s1-s3"].Restore()
+			p.awaitLinks(3)
+			if diff := cmp.Diff(whole, p.settledRules(4)); diff != "" {
+				t.Errorf("when the cable is back (-before +now):\n%s", diff)
+			}
+			p.goOn()
+		})
+	}
+}
+
+// oneEach shows that no frame goes by the detour twice, nor round for ever, not even when s3 is not to be reached at all and both
+// others believe that the other one knows a way. Nobody asks meanwhile.
+func (p *failover) oneEach() {
+	p.t.Helper()
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	const n, strays = 200, 40 // ARP and such
+	got := drain(p.backends[0], 7000)
+	c := p.dial(p.client, "udp", "", at(p.backends[0].IP(), 7000))
+	burst := func(done func() bool) (there, back int) {
+		there, back = p.frames(2, 11), p.frames(1, 12)
+		for range n / 10 {
+			for range 10 {
+				_, _ = c.Write([]byte("x"))
+			}
+			time.Sleep(time.Millisecond) // no more than a port's queue holds
+		}
+		p.Eventually(patience, func() error {
+			if !done() {
+				return errors.New("not all has come")
+			}
+			return nil
+		})
+		return p.frames(2, 11) - there, p.frames(1, 12) - back
+	}
+	there, back := burst(func() bool { return got.count() >= n })
+	if got.count() != n || there > n+strays || back > strays {
+		p.t.Errorf("of %d datagrams %d have come; s2 was sent %d frames, and has sent back %d", n, got.count(), there, back)
+	}
+	p.cables["s2-s3"].Cut()
+	before := p.frames(2, 11)
+	there, back = burst(func() bool { return p.frames(2, 11)-before >= n })
+	time.Sleep(200 * time.Millisecond) // what goes round goes on
+	if again := p.frames(2, 11) - before; got.count() != n || again > n+strays || back > strays {
+		p.t.Errorf("of %d datagrams to nowhere %d have come; s2 was sent %d frames, then %d, and has sent back %d", n, got.count()-n, there, again, back)
+	}
+	p.cables["s2-s3"].Restore()
+}
