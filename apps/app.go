@@ -101,6 +101,7 @@ type Backend struct {
 	State    vip.State
 	Reason   string
 	Endpoint uint32 // the ct_mark of its connections, never 0 or MarkDirect in modes that use conntrack, 0 in others
+	Aliased  bool   // it shares its host's MAC with an older backend of the VIP, and has a MAC of its own within the fabric
 	Dead     bool   // StateDown because its probes have failed, which was found out while its switch had a session
 }
 

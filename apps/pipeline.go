@@ -1,6 +1,8 @@
 package apps
 
 import (
+	"encoding/binary"
+
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
 )
@@ -167,7 +169,15 @@ var (
 	MarkerBounce = flows.MAC{0x0e, 0xef, 0x03}
 	MarkerMask   = flows.MAC{0xff, 0xff, 0xff}
 	gatewayMAC   = flows.MAC{0x02, 0xef, 0x01}
+	endpointMAC  = flows.MAC{0x06, 0xef}
 )
+
+// EndpointMAC stands for an endpoint within the fabric, if its host's MAC stands for another of the VIP.
+func EndpointMAC(endpoint uint32) flows.MAC {
+	m := endpointMAC
+	binary.BigEndian.PutUint32(m[2:], endpoint)
+	return m
+}
 
 // GatewayMAC is where a client's switch sends what a gateway is to choose for; n is a number of the gateway's own.
 func GatewayMAC(n uint16) flows.MAC {

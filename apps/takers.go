@@ -27,8 +27,16 @@ func (v *View) Wants(x *VIP) vip.Generation {
 	return vip.Generation{Members: v.Takers(x), Clients: x.Spec.Affinity != nil}
 }
 
-// Serves reports whether packets of a backend's connections are sent to it, in modes that translate beside the backend. There a
-// packet's way is its backend's MAC: of several backends of a VIP with one MAC the oldest alone is served.
+// Way is the MAC by which packets find a backend within the fabric, in modes that translate beside the backend: its host's, or its own. Its host
+// must be known.
+func (b *Backend) Way() flows.MAC {
+	if b.Aliased {
+		return EndpointMAC(b.Endpoint)
+	}
+	return b.Host.MAC
+}
+
+// Serves reports whether packets of a backend's connections are sent to it, in modes that translate beside the backend.
 func (v *View) Serves(x *VIP, b *Backend) bool {
 	return b.Host != nil && b.Endpoint != 0 && v.Keeps(b) && !x.Hidden(b)
 }
@@ -50,10 +58,10 @@ func (v *View) Chooses(x *VIP) int {
 	return -1
 }
 
-// Hidden reports whether an older backend of the VIP has the same MAC.
+// Hidden reports whether an older backend of the VIP has the same MAC, and the backend none of its own yet: it cannot be told apart.
 func (x *VIP) Hidden(b *Backend) bool {
 	for i := range x.Backends {
-		if y := &x.Backends[i]; y.ID < b.ID && y.Host != nil && b.Host != nil && y.Host.MAC == b.Host.MAC {
+		if y := &x.Backends[i]; y.ID < b.ID && y.Host != nil && b.Host != nil && y.Way() == b.Way() {
 			return true
 		}
 	}

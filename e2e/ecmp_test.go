@@ -32,6 +32,7 @@ func TestGatewaysBehindRouter(t *testing.T) {
 		w.run(p.backends[i], "ip", "route", "add", "default", "via", "10.0.0.20")
 	}
 	w.run(p.client, "ip", "route", "add", "default", "via", "10.7.0.1")
+	w.run(router, "sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1", "net.ipv4.conf.all.arp_announce=2") // its ports are in one network of ours
 	for i, address := range []string{"192.168.1.1/24", "192.168.2.1/24", "10.0.0.20/24"} {
 		w.run(router, "ip", "address", "add", address, "dev", fmt.Sprint("eth", i+1))
 	}

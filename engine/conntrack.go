@@ -18,6 +18,7 @@ import (
 // Connections outlive us and even a switch's rules, so that a number must always mean the same.
 type tracked struct {
 	endpoints map[backendKey]uint32
+	aliased   map[backendKey]bool // endpoints that have a MAC of their own within the fabric
 	zones     map[string]uint16
 }
 
@@ -28,7 +29,9 @@ const (
 	maxZone           = 1<<16 - 1
 )
 
-func newTracked() tracked { return tracked{map[backendKey]uint32{}, map[string]uint16{}} }
+func newTracked() tracked {
+	return tracked{map[backendKey]uint32{}, map[backendKey]bool{}, map[string]uint16{}}
+}
 
 // edgeZone names the zone of a switch for NAT at the client's edge. Switches never share one: bridges of one Open vSwitch have
 // one conntrack.
@@ -47,13 +50,16 @@ func (t tracked) load(tx store.Tx) error {
 	err := tx.List(store.BucketEndpoints, func(key string, b []byte) error {
 		var k backendKey
 		owner, backend, _ := strings.Cut(key, "/")
-		if _, err := fmt.Sscan(strings.TrimLeft(owner, "0"), &k.vip); err != nil || len(b) != 4 {
+		if _, err := fmt.Sscan(strings.TrimLeft(owner, "0"), &k.vip); err != nil || len(b) != 4 && len(b) != 5 {
 			return fmt.Errorf("stored endpoint %q: %w", key, store.ErrDamaged)
 		}
 		if _, err := fmt.Sscan(strings.TrimLeft(backend, "0"), &k.backend); err != nil {
 			return fmt.Errorf("stored endpoint %q: %w", key, store.ErrDamaged)
 		}
 		t.endpoints[k] = binary.BigEndian.Uint32(b)
+		if len(b) == 5 {
+			t.aliased[k] = true
+		}
 		return nil
 	})
 	if err != nil {
@@ -139,6 +145,7 @@ func (t tracked) forgetEndpoints(id vip.ID) map[uint32]bool {
 		if k.vip == id {
 			gone[n] = true
 			delete(t.endpoints, k)
+			delete(t.aliased, k)
 		}
 	}
 	return gone
@@ -188,6 +195,42 @@ func (t tracked) number(x *apps.VIP) {
 	}
 	x.Hairpin = t.zones[hairpinZone(x.Address)]
 	for i := range x.Backends {
-		x.Backends[i].Endpoint = t.endpoints[backendKey{x.ID, x.Backends[i].ID}]
+		k := backendKey{x.ID, x.Backends[i].ID}
+		x.Backends[i].Endpoint, x.Backends[i].Aliased = t.endpoints[k], t.aliased[k]
+	}
+}
+
+// aliases gives backends of modes that tell them apart by their MACs one of their own, if an older one of the VIP has the same: for good, stored
+// before its first use, since what is under way must not change its meaning when the older one goes.
+func (e *Engine) aliases(vips []*apps.VIP) {
+	t := e.model.tracked
+	fresh := map[backendKey]*apps.Backend{}
+	for _, x := range vips {
+		if !x.Deferred() {
+			continue
+		}
+		for i := range x.Backends {
+			if b := &x.Backends[i]; b.Endpoint != 0 && x.Hidden(b) {
+				fresh[backendKey{x.ID, b.ID}] = b
+			}
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	err := e.cfg.Store.Update(func(tx store.Tx) error {
+		for k, b := range fresh {
+			if err := tx.Put(store.BucketEndpoints, endpointKey(k), append(binary.BigEndian.AppendUint32(nil, b.Endpoint), 1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		e.tell("error", "store", fmt.Sprintf("backends that share a host's MAC cannot be told apart: %v", err))
+		return
+	}
+	for k, b := range fresh {
+		t.aliased[k], b.Aliased = true, true
 	}
 }

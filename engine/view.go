@@ -36,6 +36,7 @@ func (e *Engine) newView() *apps.View {
 	}
 	e.followDrains(old, vips)
 	e.numberEdges(vips)
+	e.aliases(vips)
 	for i, next := range vips {
 		if old == nil {
 			break
@@ -65,7 +66,7 @@ func switchInfo(sw *controller.Switch) apps.SwitchInfo {
 
 // sameBackend reports whether no rule can differ between a and b: same state at the same place.
 func sameBackend(a, b apps.Backend) bool {
-	if a.State != b.State || a.Weight != b.Weight || a.Reason != b.Reason || a.Dead != b.Dead || (a.Host == nil) != (b.Host == nil) {
+	if a.State != b.State || a.Weight != b.Weight || a.Reason != b.Reason || a.Dead != b.Dead || a.Aliased != b.Aliased || (a.Host == nil) != (b.Host == nil) {
 		return false
 	}
 	return a.Host == nil || a.Host.MAC == b.Host.MAC && a.Host.At == b.Host.At && a.Host.Live == b.Host.Live

@@ -19,7 +19,7 @@ func TestDeferredChangeOnTheWire(t *testing.T) {
 	app := deferred.New(deferred.Config{})
 	snapshot := topo.New(time.Unix(0, 0), topo.Config{Key: make([]byte, 32)}, topo.Saved{}).Snapshot()
 	for _, n := range []int{10, 100, 1000} {
-		view := func(g *vip.Generations) *apps.View {
+		view := func(g *vip.Generations, others int) *apps.View {
 			x := &apps.VIP{VIP: &vip.VIP{ID: 1, Spec: vip.Spec{Protocol: vip.TCP, Mode: vip.ModeDeferred, HandOver: 32}, Address: netip.MustParseAddr("10.0.0.100"),
 				Ports: vip.Ports{First: 80, Last: 80}}, Generations: g}
 			for i := range n {
@@ -28,10 +28,16 @@ func TestDeferredChangeOnTheWire(t *testing.T) {
 					Backend: &vip.Backend{ID: id, Address: netip.MustParseAddr(fmt.Sprintf("10.9.%d.%d", i/250, i%250+1)), Port: 8080, Weight: 1},
 					Host:    &topo.Host{MAC: flows.MAC{2, 0, 0, 0, byte(i >> 8), byte(i)}, At: topo.PortID{DPID: flows.DPID(1 + i%2), No: id}}})
 			}
+			all := []*apps.VIP{x}
+			for i := range others { // on the same backends
+				y := *x
+				y.VIP = &vip.VIP{ID: vip.ID(2 + i), Spec: x.Spec, Address: netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), Ports: x.Ports}
+				all = append(all, &y)
+			}
 			return apps.NewView(snapshot, map[flows.DPID]apps.SwitchInfo{
 				1: {DPID: 1, Nicira: true, OF15: true, Deferred: 1, Mirror: 2},  // with every second backend
 				9: {DPID: 9, Nicira: true, OF15: true, Deferred: 9, Mirror: 10}, // with none
-			}, []*apps.VIP{x})
+			}, all)
 		}
 		var members []vip.Member
 		for i := range n {
@@ -46,14 +52,20 @@ func TestDeferredChangeOnTheWire(t *testing.T) {
 			steps = append(steps, steps[len(steps)-1].Next(32))
 		}
 		for at, what := range map[flows.DPID]string{1: "an edge with backends", 9: "a gateway without"} {
-			total := 0
-			for i := 1; i < len(steps); i++ {
-				o := apps.Owner{Kind: apps.OwnerVIP, VIP: 1}
-				change, err := flows.Diff(app.Desired(view(steps[i-1]), o)[at], app.Desired(view(steps[i]), o)[at])
-				if err != nil {
-					t.Fatal(err)
+			sum := func(others int) (total int) {
+				for i := 1; i < len(steps); i++ {
+					o := apps.Owner{Kind: apps.OwnerVIP, VIP: 1}
+					change, err := flows.Diff(app.Desired(view(steps[i-1], others), o)[at], app.Desired(view(steps[i], others), o)[at])
+					if err != nil {
+						t.Fatal(err)
+					}
+					total += size(t, &change)
 				}
-				total += size(t, &change)
+				return total
+			}
+			total := sum(0)
+			if more := sum(20); more != total {
+				t.Errorf("%d backends, %s: %d bytes, and %d beside 20 other VIPs", n, what, total, more)
 			}
 			t.Logf("%d backends, %s: %d bytes", n, what, total)
 			if most := 60*n + 4000; total > most {

@@ -169,6 +169,27 @@ func TestOneMACTwice(t *testing.T) {
 	}
 }
 
+// One that has a MAC of its own within the fabric is served, and gets packets for its host's.
+func TestOneMACTwiceTold(t *testing.T) {
+	a, b := backend(1, 1, vip.StateUp), backend(2, 1, vip.StateUp)
+	b.Host, b.Aliased = a.Host, true
+	v := viewOf(vip.StepSteady, [][]uint32{{1, 2}}, a, b)
+	if got := v.Takers(v.VIPs[0]); len(got) != 2 {
+		t.Errorf("takers %+v", got)
+	}
+	if worse, reason := New(Config{}).Limits(v, v.VIPs[0]); worse || strings.Contains(reason, "MAC") {
+		t.Errorf("%v %q", worse, reason)
+	}
+	text := vipState(v, 1).String()
+	for _, want := range []string{"bucket=bucket_id:512,actions=set_field:06:ef:00:00:03:ea->eth_dst,resubmit(,77)",
+		"priority=100,tcp,reg3=0x1,dl_dst=06:ef:00:00:03:ea actions=ct(commit,table=74,zone=60001,nat(dst=10.9.0.2:8080)",
+		"priority=100,ct_mark=0x3ea actions=set_field:02:09:00:00:00:01->eth_dst,"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
 // ICMP errors are copied to every edge, the switch's own last.
 func TestEdges(t *testing.T) {
 	v := viewOf(vip.StepSteady, [][]uint32{{1, 2}}, backend(1, 1, vip.StateUp), backend(2, 2, vip.StateUp))

@@ -41,8 +41,8 @@ func (b *builder) around(h *topo.Host, l apps.Served) {
 		reverse = append(reverse, flows.SetNum(flows.TCPSrc, uint64(x.Ports.First)))
 	}
 	if b.view.Serves(x, y) {
-		m := b.accepts(x).Num(flows.CTMark, 0).MAC(flows.EthDst, h.MAC)
-		b.rule(apps.TableDeliver, prioUntracked, x.ID, m, append(forward, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
+		m := b.accepts(x).Num(flows.CTMark, 0).MAC(flows.EthDst, y.Way())
+		b.rule(apps.TableDeliver, prioUntracked, x.ID, m, append(forward, flows.SetMAC(flows.EthDst, h.MAC), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
 			flows.SetNum(apps.RegOutput, uint64(h.At.No)), flows.Go(apps.TableOutput))...)
 	}
 	noted := func(table uint8) flows.CT {

@@ -32,19 +32,19 @@ func listenersOf(v *apps.View, h *topo.Host) (all []apps.Served) {
 	return all
 }
 
-// host is what a host has for being a backend. On its own switch its answers pass conntrack, and a walk that comes to it
-// skips it, for that has just been asked, or accepts what belongs to it. Elsewhere a walk skips it if its edge has been asked.
+// host is what a host has for being a backend: on its own switch its answers pass conntrack. By each MAC that it has for that within the fabric
+// there is a way to it.
 func (b *builder) host(h *topo.Host, all []apps.Served) {
-	here := h.At.DPID == b.at.DPID
-	skip := []flows.Action{noMAC, chosen}
-	if !here {
-		if n, ok := b.view.Edges[h.At.DPID]; ok && n < apps.MaxEdgeBits {
-			b.rule(apps.TablePick, prioSkip, 0, walking().NumMasked(apps.RegEdges, 1<<n, 1<<n).MAC(flows.EthDst, h.MAC), skip...)
+	b.pick(h, h.MAC)
+	for _, l := range all {
+		if l.Backend.Aliased {
+			b.pick(h, l.Backend.Way())
+			b.toward(h, l.Backend.Way())
 		}
+	}
+	if h.At.DPID != b.at.DPID {
 		return
 	}
-	b.rule(apps.TablePick, prioSkip, 0, walking().MAC(flows.EthDst, h.MAC), skip...)
-	b.rule(apps.TablePick, prioSkip, 0, flows.Match{}.Num(apps.RegPurpose, apps.PurposeOwn).MAC(flows.EthDst, h.MAC), flows.Go(apps.TableAccept))
 
 	type port struct {
 		addr  netip.Addr
@@ -79,6 +79,31 @@ func (b *builder) host(h *topo.Host, all []apps.Served) {
 			}
 		}
 	}
+}
+
+// pick is what becomes of a walk that comes to a host by a MAC: here the host is skipped, for that has just been asked, or accepts what belongs to
+// it; elsewhere it is skipped if its edge has been asked.
+func (b *builder) pick(h *topo.Host, mac flows.MAC) {
+	skip := []flows.Action{noMAC, chosen}
+	if h.At.DPID == b.at.DPID {
+		b.rule(apps.TablePick, prioSkip, 0, walking().MAC(flows.EthDst, mac), skip...)
+		b.rule(apps.TablePick, prioSkip, 0, flows.Match{}.Num(apps.RegPurpose, apps.PurposeOwn).MAC(flows.EthDst, mac), flows.Go(apps.TableAccept))
+	} else if n, ok := b.view.Edges[h.At.DPID]; ok && n < apps.MaxEdgeBits {
+		b.rule(apps.TablePick, prioSkip, 0, walking().NumMasked(apps.RegEdges, 1<<n, 1<<n).MAC(flows.EthDst, mac), skip...)
+	}
+}
+
+// toward is the way to a host by a MAC that no host has.
+func (b *builder) toward(h *topo.Host, mac flows.MAC) {
+	no, ok := b.view.Topo.Toward(b.at.DPID, h)
+	if !ok {
+		return
+	}
+	next := flows.Go(apps.TableOutput)
+	if h.At.DPID == b.at.DPID {
+		next = flows.Go(apps.TableEgress)
+	}
+	b.rule(apps.TableForward, prioGateway, 0, flows.Match{}.MAC(flows.EthDst, mac), flows.SetNum(apps.RegOutput, uint64(no)), next)
 }
 
 // returns is what an address has whatever its ports: errors about its connections, fragments, and the way of an answer to itself

@@ -55,7 +55,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	case len(away) > 0:
 		return true, "not connected: " + some("gateway", away)
 	case len(hidden) > 0:
-		return true, "mode deferred tells backends apart by their MACs; not served, for an older one has the same: " + some("backend", hidden)
+		return true, "not served, for an older one has the same MAC, and they could not be told apart: " + some("backend", hidden)
 	case len(shared) > 0:
 		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + some("backend", shared)
 	}

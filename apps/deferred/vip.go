@@ -79,8 +79,7 @@ func (b *builder) choice(x *apps.VIP) (int, flows.Group) {
 	return -1, flows.Group{}
 }
 
-// group chooses among the members of a generation that are served; in mode othello by the generation's table of codes. A
-// group of several backends with one MAC serves the oldest.
+// group chooses among the members of a generation that are served; in mode othello by the generation's table of codes.
 func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
 	out := flows.Group{ID: apps.GroupOfGeneration(x.ID, g.ID), Type: flows.GroupSelect, Method: "hash"}
 	out.Fields, _ = selection(apps.FamilyOf(x.Address), g.Clients)
@@ -92,7 +91,7 @@ func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
 		if x.Spec.Mode == vip.ModeOthello { // a group all the same, for what it does to registers is undone after it
 			return flows.Group{ID: out.ID, Type: flows.GroupIndirect, Buckets: []flows.Bucket{flows.NewBucket(1, 0, apps.ChooseByCode(x.ID, g.ID)...)}}
 		}
-		choose := []flows.Action{flows.SetMAC(flows.EthDst, y.Host.MAC), flows.Go(apps.TablePick)}
+		choose := []flows.Action{flows.SetMAC(flows.EthDst, y.Way()), flows.Go(apps.TablePick)}
 		for r := range min(m.Replicas, replicas) {
 			out.Buckets = append(out.Buckets, flows.NewBucket(m.Backend*replicas+uint32(r), 1, choose...))
 		}
@@ -126,7 +125,7 @@ func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 		flows.Go(apps.TableOutput))
 	b.rule(apps.TableDeliver, prioMirror, x.ID, apps.From(y.Address).Num(flows.CTMark, uint64(y.Endpoint)), mac, out,
 		flows.CT{Commit: true, Table: apps.TableSelf, Zone: b.at.Mirror, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
-	m := b.accepts(x).MAC(flows.EthDst, y.Host.MAC)
+	m := b.accepts(x).MAC(flows.EthDst, y.Way())
 	b.rule(apps.TableAccept, prioCommit, x.ID, m, flows.CT{Commit: true, Table: apps.TableDeliver, Zone: b.at.Deferred, Actions: []flows.Action{
 		flows.NATTo(flows.NATDst, y.Address, y.Port), flows.SetNum(flows.CTMark, uint64(y.Endpoint)),
 		flows.Move{Src: flows.Whole(apps.RegAge), Dst: span(flows.CTLabel, 0, 32)}}})

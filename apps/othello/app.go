@@ -105,7 +105,7 @@ func pinsOf(v *apps.View, x *apps.VIP, k *vip.Generation) *Pins {
 func (b *builder) backends(v *apps.View, x *apps.VIP) {
 	for i := range x.Backends {
 		if y := &x.Backends[i]; v.Serves(x, y) {
-			b.chosen(x.ID, y.ID, y.Host.MAC)
+			b.chosen(x.ID, y.ID, y.Way())
 		}
 	}
 }
