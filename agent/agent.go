@@ -2,65 +2,67 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"net/netip"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/evenflow/evenflow/agent/wire"
 )
 
-// State is a connection as its backend's host has it, as the API takes it.
-type State struct {
-	Protocol string         `json:"protocol"`
-	Client   netip.AddrPort `json:"client"`
-	Local    netip.AddrPort `json:"local"`
-}
+// State is a connection as its backend's host has it.
+type State = wire.State
 
-// Report is all connections of a host.
-type Report struct {
-	After  int64   `json:"after"` // what the answer to the last report said
-	States []State `json:"states"`
+// Reading is what a host has at a moment.
+type Reading struct {
+	States   []State
+	Complete []string // the protocols of which all are in it
 }
 
 // Config is what an agent needs.
 type Config struct {
-	Host     netip.Addr                                                   // the backend's address
-	Interval time.Duration                                                // between two reports
-	Read     func(netip.Addr) ([]State, error)                            // reads the connections of an address
-	Send     func(ctx context.Context, r Report) (after int64, err error) // hands a report to the controller
-	Wait     func(ctx context.Context, d time.Duration) (goOn bool)       // waits between reports
-	Log      logrus.FieldLogger
+	Host     netip.Addr    // the backend's address
+	Interval time.Duration // between two readings, 1s to 10s
+	// Read reads the connections to an address, at the ports that are wanted.
+	Read func(wanted func(protocol string, port uint16) bool) (Reading, error)
+	// Dial makes the request whose body is given, and returns the body of the answer, once that has begun. When ctx ends so do both.
+	Dial func(ctx context.Context, body io.Reader) (io.ReadCloser, error)
+	Wait func(ctx context.Context, d time.Duration) (goOn bool) // waits before a new attempt
+	Log  logrus.FieldLogger
 }
 
-// Run reports until ctx ends. A report that fails is told, and the next one is sent as if nothing had been: it holds
-// all there is.
+// Attempts to reach the controller are so far apart: ever longer while they fail.
+const (
+	firstPause = 250 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
+
+// Run tells the controller of the host's connections until ctx ends. A conversation that ends is begun anew.
 func Run(ctx context.Context, cfg Config) error {
-	if !cfg.Host.IsValid() || cfg.Interval < time.Second {
-		return fmt.Errorf("agent: host %s, interval %s: want an address, and at least 1s", cfg.Host, cfg.Interval)
+	if !cfg.Host.IsValid() || cfg.Interval < time.Second || cfg.Interval > 10*time.Second {
+		return fmt.Errorf("agent: host %s, interval %s: want an address, and 1s to 10s", cfg.Host, cfg.Interval)
 	}
-	var after int64
-	failing := true // until the first has arrived, which is told
+	t := newTable(rand.Text())
+	pause, told := firstPause, ""
 	for {
-		states, err := cfg.Read(cfg.Host)
-		if err == nil {
-			if states == nil {
-				states = []State{}
-			}
-			after, err = cfg.Send(ctx, Report{After: after, States: states})
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			after = 0
-			cfg.Log.WithError(err).Warn("the report failed; the next one holds all again")
-		case failing:
-			cfg.Log.WithField("host", cfg.Host).Info("reports arrive")
-		}
-		failing = err != nil
-		if !cfg.Wait(ctx, cfg.Interval) {
+		answered, err := talk(ctx, cfg, t)
+		if ctx.Err() != nil {
 			return nil
 		}
+		if answered {
+			pause, told = firstPause, ""
+		}
+		if err.Error() != told {
+			told = err.Error()
+			cfg.Log.WithError(err).Warn("no conversation with the controller; trying again")
+		}
+		if !cfg.Wait(ctx, pause) {
+			return nil
+		}
+		pause = min(2*pause, lastPause)
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package agent tells a controller which connections the host of a backend has. It runs there (evenflow agent), and reads all TCP
-// sockets of its network namespace by INET_DIAG (sock_diag(7)), which takes no privileges.
+// sockets of its network namespace by INET_DIAG (sock_diag(7)), which takes no privileges, and what the kernel tracks of UDP by
+// ctnetlink, which takes CAP_NET_ADMIN.
 //
-// A report is always whole, never a change of the one before: so nothing can be lost between two of them, and a controller
-// that has restarted knows all after the next. What the controller needs to know is when a report was begun; since clocks differ, it hands
-// out a number with each answer, which the next report repeats.
+// It holds one HTTP request open, whose bodies are the lines of package wire. The controller asks for all connections when it needs
+// them; meanwhile it is told what has changed. Nobody sends more than the other has read: an agent that cannot write does not read the
+// kernel, and what has come and gone meanwhile is never told.
 package agent

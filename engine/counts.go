@@ -18,6 +18,7 @@ func (e *Engine) Counts() []apps.Count {
 		{Part: "engine", Reason: "event not listed", N: e.events.lostCount()},
 		{Part: "engine", Reason: "sample of loads not usable", N: e.imbalance.lostCount()},
 	}
+	out = append(out, e.agents.refused.counts()...)
 	endings := e.ctl.Endings()
 	for _, reason := range slices.Sorted(maps.Keys(endings)) {
 		out = append(out, apps.Count{Part: "sessions", Reason: reason, N: endings[reason]})

@@ -80,7 +80,8 @@ type Engine struct {
 	shared      shared
 	generations *generations
 	notes       *notes
-	reports     *reports
+	relief      *relief
+	agents      *agents
 	told        liveTold
 	debts       debts
 	saved       saver
@@ -99,7 +100,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
-		generations: newGenerations(), reports: newReports(), notes: newNotes(),
+		generations: newGenerations(), relief: newRelief(), agents: newAgents(), notes: newNotes(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
 	e.health = health.New(health.Config{Switches: probeWay{e}, Now: cfg.Now})

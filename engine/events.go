@@ -225,7 +225,7 @@ func (e *Engine) tellOf(origin vip.Origin, kind, subject, message string) {
 }
 
 // throttle keeps what may come in floods from washing everything else out of the log: errors, ports and comings and goings of a
-// switch, hosts, changes, and verdicts on loads. The zero throttle is ready.
+// switch, hosts, agents, changes, and verdicts on loads. The zero throttle is ready.
 type throttle struct {
 	window time.Time
 	counts map[string]int
@@ -234,8 +234,8 @@ type throttle struct {
 const throttleWindow = 10 * time.Second
 
 // throttled are the kinds of events that are bounded, and how many may come in a window: of hosts and of changes in all, else
-// of one switch or VIP.
-var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200, "imbalance": 20, "change": 200}
+// of one switch, VIP or agent.
+var throttled = map[string]int{"error": 20, "switch": 20, "port": 100, "host": 200, "imbalance": 20, "change": 200, "agent": 20}
 
 // pass reports whether an event is to be kept. The first that is not becomes one that says so.
 func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
@@ -247,7 +247,11 @@ func (t *throttle) pass(e apps.Event) (apps.Event, bool) {
 		t.window, t.counts = e.Time, map[string]int{}
 	}
 	key := e.Kind
-	if e.Kind != "host" && e.Kind != "change" {
+	switch e.Kind {
+	case "host", "change":
+	case "agent": // an address, which may have colons
+		key += " " + e.Subject
+	default:
 		name, _, _ := strings.Cut(e.Subject, ":") // of a port, its switch
 		key += " " + name
 	}

@@ -113,6 +113,7 @@ func (e *Engine) settle() {
 	}
 	e.storePlaces(old, v)
 	e.view.Store(v)
+	e.settleAgents(v, e.cfg.Now())
 	e.noteBackends(old, v)
 	e.push(old, v, dirtyOwners(old, v, e.settled.deleted))
 	e.status.pushed(v)

@@ -16,31 +16,27 @@ import (
 
 const (
 	keyLLDP      = "lldp"
+	keyAgents    = "agents"
 	keyTopology  = "topology"
 	sequenceVIPs = "vips"
 	maxVIPID     = 1<<16 - 1
 	saveInterval = 250 * time.Millisecond // the topology is stored this late, but for places of backends: what a kill forgets is asked for anew
 )
 
-// load reads the model and the topology from the store, and makes the LLDP key at the first start.
+// load reads the model and the topology from the store, and makes the keys at the first start.
 func (e *Engine) load() error {
 	e.model = newModel()
 	cfg := e.cfg.Topo
 	cfg.MAC = apps.VIPMAC
 	var saved topo.Saved
 	err := e.cfg.Store.Update(func(tx store.Tx) error {
-		key, err := tx.Get(store.BucketKeys, keyLLDP)
-		if err != nil {
+		var err error
+		if cfg.Key, err = storedKey(tx, keyLLDP); err != nil {
 			return err
 		}
-		if key == nil {
-			key = make([]byte, 32)
-			rand.Read(key)
-			if err := tx.Put(store.BucketKeys, keyLLDP, key); err != nil {
-				return err
-			}
+		if e.agents.key, err = storedKey(tx, keyAgents); err != nil {
+			return err
 		}
-		cfg.Key = key
 		b, err := tx.Get(store.BucketTopology, keyTopology)
 		if err != nil {
 			return err
@@ -90,6 +86,17 @@ func (e *Engine) load() error {
 	e.expectKnown()
 	e.changed()
 	return e.applyFile()
+}
+
+// storedKey is a key that is made at its first use.
+func storedKey(tx store.Tx, name string) ([]byte, error) {
+	key, err := tx.Get(store.BucketKeys, name)
+	if err != nil || key != nil {
+		return key, err
+	}
+	key = make([]byte, 32)
+	rand.Read(key)
+	return key, tx.Put(store.BucketKeys, name, key)
 }
 
 // storeNew gives out an id and stores the VIP that create makes with it, in one transaction: an id is never given twice.
@@ -152,7 +159,7 @@ func (e *Engine) unstoreVIP(x *vip.VIP) error {
 	if err == nil {
 		e.tally.forget(x.ID, e.model.forgetEndpoints(x.ID))
 		e.generations.forget(x.ID)
-		e.reports.forget(x.ID)
+		e.relief.forget(x.ID)
 		e.notes.forget(x.ID)
 	}
 	return err

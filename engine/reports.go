@@ -4,57 +4,122 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
-	"github.com/evenflow/evenflow/apps/othello"
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
-// reports are the live connections that agents on backends' hosts have told of, the last of each host. Only the loop touches them.
-type reports struct {
-	by      map[netip.Addr]report
-	steady  map[vip.ID]steadySince
-	failing map[vip.ID]string // why pins could not be made, as told
-}
-
+// report is the connections of a host, as its agent has told of them. Only the loop touches it.
 type report struct {
-	after  time.Time // the report was begun later than this
-	states []apps.LiveState
-}
-
-// steadySince is since when a VIP's newest generation is in effect, as far as this controller has seen.
-type steadySince struct {
-	generation uint32
-	at         time.Time
+	after    time.Time // it has all that had begun by then, and what was told since
+	heard    time.Time // the last word of the agent
+	complete apps.Protocols
+	states   map[apps.LiveState]struct{}
+	list     []apps.LiveState // the same; nil: to be made
+	counts   map[uint8]int    // by protocol
 }
 
 // reportGrace is how long after a change a report must have begun to tell of all that began before: caches have forgotten the
 // older choice, and SYNs under way have come.
 const reportGrace = time.Second
 
-// reportAge is how old a report may be: its host may have gone.
+// reportAge is how old the last word of an agent may be: its host may have gone.
 const reportAge = time.Minute
 
-func newReports() *reports {
-	return &reports{by: map[netip.Addr]report{}, steady: map[vip.ID]steadySince{}, failing: map[vip.ID]string{}}
+// put makes states all there are.
+func (r *report) put(now time.Time, states []apps.LiveState) {
+	r.heard, r.list = now, nil
+	r.states, r.counts = make(map[apps.LiveState]struct{}, len(states)), map[uint8]int{}
+	for _, s := range states {
+		r.open(s)
+	}
 }
 
-// ReportStates takes a report of a host's connections. It returns what the next one is to say in After: by that it is known when a
+// open adds a state, if it is new.
+func (r *report) open(s apps.LiveState) bool {
+	n := len(r.states)
+	r.states[s] = struct{}{}
+	if len(r.states) == n {
+		return false
+	}
+	r.counts[s.Proto]++
+	return true
+}
+
+// change adds and removes states, and returns those that were not there, and those that were.
+func (r *report) change(now time.Time, c *apps.LiveChange) (opened, closed []apps.LiveState) {
+	r.heard = now
+	for _, s := range c.Closed {
+		if _, has := r.states[s]; has {
+			delete(r.states, s)
+			r.counts[s.Proto]--
+			closed = append(closed, s)
+		}
+	}
+	for _, s := range c.Opened {
+		if r.open(s) {
+			opened = append(opened, s)
+		}
+	}
+	if len(opened)+len(closed) > 0 {
+		r.list = nil
+	}
+	return opened, closed
+}
+
+// all are the states in a list.
+func (r *report) all() []apps.LiveState {
+	if r.list == nil {
+		r.list = make([]apps.LiveState, 0, len(r.states))
+		for s := range r.states {
+			r.list = append(r.list, s)
+		}
+	}
+	return r.list
+}
+
+// tells reports whether the host has told of all connections of a protocol that had begun by a time.
+func (r *report) tells(proto uint8, at, now time.Time) bool {
+	return r.complete.Has(proto) && r.after.After(at) && now.Sub(r.heard) < reportAge
+}
+
+// begun is the time that an agent repeats of what it was told; one that is yet to come is none.
+func begun(after int64, now time.Time) time.Time {
+	if t := time.Unix(0, after); !t.After(now) {
+		return t
+	}
+	return time.Time{}
+}
+
+// checkStates finds the first state that a host cannot have.
+func checkStates(host netip.Addr, states []apps.LiveState) (at int, field, why string) {
+	for i, s := range states {
+		switch {
+		case s.Local.Addr() != host:
+			return i, "local", "is no address of the reporting host"
+		case s.Client.Addr().Is4() != host.Is4():
+			return i, "client", "is of another address family"
+		}
+	}
+	return 0, "", ""
+}
+
+// ReportStates takes all TCP connections of a host at once. It returns what the next report is to say in After: by that it is known when a
 // report was begun, whatever the host's clock says. A report for a host that is no backend is apps.ErrNotFound; one that
 // names what the host cannot have is refused whole.
 func (e *Engine) ReportStates(ctx context.Context, r apps.LiveReport) (after int64, err error) {
 	if len(r.States) > apps.MaxLiveStates {
+		e.agents.refused.add(refusedTooMany)
 		return 0, vip.FieldErrors{{Field: "states", Value: len(r.States), Message: fmt.Sprintf("at most %d", apps.MaxLiveStates)}}
 	}
-	for i, s := range r.States {
-		if s.Local.Addr() != r.Host {
-			return 0, vip.FieldErrors{{Field: fmt.Sprintf("states[%d].local", i), Value: s.Local.String(), Message: "is no address of the reporting host"}}
+	if i, field, why := checkStates(r.Host, r.States); why != "" {
+		e.agents.refused.add(refusedAddress)
+		value := r.States[i].Local
+		if field == "client" {
+			value = r.States[i].Client
 		}
-		if s.Client.Addr().Is4() != r.Host.Is4() {
-			return 0, vip.FieldErrors{{Field: fmt.Sprintf("states[%d].client", i), Value: s.Client.String(), Message: "is of another address family"}}
-		}
+		return 0, vip.FieldErrors{{Field: fmt.Sprintf("states[%d].%s", i, field), Value: value.String(), Message: why}}
 	}
 	if cerr := e.call(ctx, func() { after, err = e.reported(r) }); cerr != nil {
 		return 0, cerr
@@ -63,86 +128,19 @@ func (e *Engine) ReportStates(ctx context.Context, r apps.LiveReport) (after int
 }
 
 func (e *Engine) reported(r apps.LiveReport) (int64, error) {
-	v, now := e.view.Load(), e.cfg.Now()
-	known := slices.ContainsFunc(v.VIPs, func(x *apps.VIP) bool {
-		return slices.ContainsFunc(x.Backends, func(b apps.Backend) bool { return b.Address == r.Host })
-	})
-	if !known {
-		delete(e.reports.by, r.Host)
-		e.told.drop(r.Host)
-		return 0, fmt.Errorf("a backend with address %s: %w", r.Host, apps.ErrNotFound)
-	}
-	begun := time.Unix(0, r.After)
-	if begun.After(now) {
-		begun = time.Time{}
-	}
-	e.reports.by[r.Host] = report{after: begun, states: r.States}
-	e.told.take(now, begun, r.Host, r.States)
-	e.generations.lookAt(now)
-	return now.UnixNano(), nil
-}
-
-// relieve makes older generations of a VIP needless, once its backends' hosts have told of all connections. Of UDP they cannot
-// tell. A switch that is away may still choose by an older one.
-func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time.Time) *vip.Generations {
-	newest := g.Newest()
-	if x.Spec.Mode != vip.ModeOthello || x.Proto() != apps.ProtoTCP || newest == nil || !g.Steady() {
-		return g
-	}
-	since := e.reports.steady[x.ID]
-	if since.generation != newest.ID {
-		since = steadySince{newest.ID, now}
-		e.reports.steady[x.ID] = since
-	}
-	for _, d := range v.Topo.Switches() {
-		if _, here := v.Switches[d]; !here {
-			return g
-		}
-	}
-	live, ok := othello.StatesOf(v, x, func(host netip.Addr) ([]apps.LiveState, bool) {
-		r, has := e.reports.by[host]
-		return r.states, has && r.after.After(since.at.Add(reportGrace)) && now.Sub(r.after) < reportAge
-	})
-	if !ok {
-		return g
-	}
-	next, err := othello.Relieve(g, x.Address, live)
-	if err == nil && next == g && slices.Equal(v.Takers(x), newest.Members) {
-		next = othello.Repack(g, live)
-	}
-	why := ""
+	h, err := e.agentHost(r.Host)
 	if err != nil {
-		why = err.Error()
+		return 0, err
 	}
-	if why != e.reports.failing[x.ID] {
-		e.reports.failing[x.ID] = why
-		if why != "" {
-			e.tell("vip", x.Spec.Name, "no pins, older generations are kept: "+why)
-		}
+	if h.session != nil {
+		return 0, fmt.Errorf("an agent of %s is connected: %w", r.Host, apps.ErrConflict)
 	}
-	switch {
-	case next == g:
-	case !slices.Equal(next.Newest().Owners, newest.Owners):
-		e.tell("vip", x.Spec.Name, fmt.Sprintf("generation %d has its Dcodes laid out anew, for fewer rules: %d connections live", next.Last, len(live)))
-	case next.Steady():
-		e.tell("vip", x.Spec.Name, fmt.Sprintf("all %d connections are where generation %d has them: older ones are dropped", len(live), newest.ID))
-	default:
-		e.tell("vip", x.Spec.Name, fmt.Sprintf("generation %d pins %d of %d connections", next.Last, len(next.Newest().Pins), len(live)))
-	}
-	return next
-}
-
-// liveOf are a VIP's live connections as last told, nil if not all its backends' hosts have: good for a choice that may be wrong.
-func (e *Engine) liveOf(v *apps.View, x *apps.VIP, now time.Time) []othello.State {
-	live, _ := othello.StatesOf(v, x, func(host netip.Addr) ([]apps.LiveState, bool) {
-		r, has := e.reports.by[host]
-		return r.states, has && now.Sub(r.after) < reportAge
-	})
-	return live
-}
-
-// forget drops what is known of a deleted VIP.
-func (r *reports) forget(id vip.ID) {
-	delete(r.steady, id)
-	delete(r.failing, id)
+	now := e.cfg.Now()
+	h.run = "" // its numbers of changes are of another conversation
+	h.after, h.complete = begun(r.After, now), apps.Protocols{TCP: true}
+	h.put(now, r.States)
+	e.told.take(now, r.Host, &h.report)
+	e.generations.lookAt(now)
+	e.noteAgent(r.Host)
+	return now.UnixNano(), nil
 }

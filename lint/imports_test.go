@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 		{pkg("apps/nat", ours("apps/arp")...),
 			"apps/nat imports apps/arp: of this module it may import apps, apps/vip, topo, flows, anova, othello, ovshash"},
 		{pkg("apps/vip", ours("apps/nat")...), "apps/vip imports apps/nat: of this module it may import topo, flows, anova, othello, ovshash"},
-		{pkg("web", ours("engine")...), "web imports engine: of this module it may import apps, apps/*, topo, flows, anova, web/*"},
+		{pkg("web", ours("engine")...), "web imports engine: of this module it may import agent/wire, apps, apps/*, topo, flows, anova, web/*"},
 		{pkg("engine", ours("web")...), "engine imports web: of this module it may import apps, apps/*, health, controller, openflow, topo, flows, anova, ovshash, store"},
 		{pkg("engine", ours("lab")...), "engine imports lab: only tests may"},
 		{tests("topo", ours("engine")...), "topo imports engine in its tests: of this module it may import flows, lab, controller/controllertest, topo"},

@@ -11,7 +11,7 @@ import (
 const (
 	BucketVIPs        = "vips"        // [IDKey] of the VIP's id → vip.Encode
 	BucketTopology    = "topology"    // ports, links and hosts
-	BucketKeys        = "keys"        // the key that authenticates LLDP
+	BucketKeys        = "keys"        // those that authenticate LLDP, and agents
 	BucketEndpoints   = "endpoints"   // ids of (VIP, backend) as conntrack marks
 	BucketZones       = "zones"       // conntrack zones of switches, and of addresses of VIPs
 	BucketGenerations = "generations" // [IDKey] of the VIP's id → the sets of backends between which it has divided connections

@@ -8,15 +8,24 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/evenflow/evenflow/agent/wire"
 	"github.com/evenflow/evenflow/apps"
 )
 
 // maxReport is how large a host's report may be: some 100 bytes for each connection.
-const maxReport = 128 << 20
+const maxReport = 32 << 20
 
 // Agent is the part of an engine that takes reports of live connections.
 type Agent interface {
-	// ReportStates takes all connections of a host. It returns what the host's next report is to say in After.
+	// Agents are those of backends' hosts.
+	Agents() []apps.AgentStatus
+	// AgentToken is the token by which the agent of a host is known.
+	AgentToken(host netip.Addr) string
+	// OpenAgent begins a conversation with an agent; apps.ErrNotFound: its host is no backend's. The caller must Close it.
+	OpenAgent(ctx context.Context, hello apps.AgentHello) (apps.AgentSession, error)
+	// RefuseAgent takes note of an agent that was turned away.
+	RefuseAgent(host netip.Addr, refusal *apps.AgentError)
+	// ReportStates takes all TCP connections of a host at once. It returns what the host's next report is to say in After.
 	ReportStates(ctx context.Context, r apps.LiveReport) (after int64, err error)
 }
 
@@ -42,9 +51,36 @@ type agentAnswer struct {
 }
 
 func (s *Server) registerAgents(a api) {
-	op := operation(http.MethodPost, "report-states", "/agents/{host}/states", "Tell of all live connections of a backend's host", writeErrors)
+	op := operation(http.MethodPost, "report-states", "/agents/{host}/states", "Tell of the live connections of a backend's host", writeErrors)
 	op.MaxBodyBytes, op.BodyReadTimeout, op.DefaultStatus = maxReport, a.limits.body, http.StatusOK
+	op.Middlewares = huma.Middlewares{s.streamStates}
+	op.Description = "With Content-Type " + wire.Type + " it is a conversation that goes on, as docs/agent.md says; with " + typeJSON +
+		" all TCP connections at once. It takes the token of the host's agent, too."
 	huma.Register(a, op, s.reportStates)
+	get(a, "list-agents", "/agents", "The agents of backends' hosts", func(context.Context, *struct{}) (*listOutput[apps.AgentStatus], error) {
+		return listOf(s.eng.Agents()), nil
+	})
+	get(a, "get-agent-token", "/agents/{host}/token", "The token that the agent of a host needs, and that is good for no other", s.agentToken)
+}
+
+type agentTokenInput struct {
+	Host string `path:"host" doc:"Address of the host" example:"10.0.0.1"`
+}
+
+type agentTokenOutput struct {
+	Body struct {
+		Token string `json:"token"`
+	}
+}
+
+func (s *Server) agentToken(_ context.Context, in *agentTokenInput) (*agentTokenOutput, error) {
+	host, err := netip.ParseAddr(in.Host)
+	if err != nil {
+		return nil, invalid(&huma.ErrorDetail{Location: "path.host", Message: "want an IP address", Value: in.Host})
+	}
+	out := &agentTokenOutput{}
+	out.Body.Token = s.eng.AgentToken(host)
+	return out, nil
 }
 
 func (s *Server) reportStates(ctx context.Context, in *agentReport) (*agentAnswer, error) {

@@ -157,6 +157,7 @@ func (o eventStream) send(text []byte) bool {
 		return false
 	}
 	o.w.Flush()
+	_ = o.deadline.SetWriteDeadline(time.Time{}) // of HTTP/2 it would end the stream, whether anybody writes or not
 	return true
 }
 

@@ -40,6 +40,8 @@ type fakeEngine struct {
 	nextEvent uint64
 	backupErr error
 	reports   []apps.LiveReport
+	refusals  []string // of agents
+	sessions  chan *fakeSession
 	changed   chan struct{}
 	waits     chan struct{} // gets a value when a request begins to wait
 }
@@ -67,12 +69,74 @@ func (f *fakeEngine) ReportStates(_ context.Context, r apps.LiveReport) (int64, 
 	return int64(len(f.reports)), nil
 }
 
+func (f *fakeEngine) Agents() []apps.AgentStatus {
+	return []apps.AgentStatus{{Host: netip.MustParseAddr("10.0.0.1"), Connected: true, Since: start, Heard: start, TCP: 3, UDP: new(2), Dumps: 1, Changes: 9},
+		{Host: netip.MustParseAddr("10.0.0.2"), Since: start, Reason: "it has hung up"}}
+}
+
+func (f *fakeEngine) AgentToken(host netip.Addr) string { return "of " + host.String() }
+
+func (f *fakeEngine) RefuseAgent(host netip.Addr, refusal *apps.AgentError) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refusals = append(f.refusals, host.String()+" "+refusal.Reason)
+}
+
+func (f *fakeEngine) OpenAgent(_ context.Context, hello apps.AgentHello) (apps.AgentSession, error) {
+	if hello.Host.String() != "10.0.0.1" {
+		return nil, apps.ErrNotFound
+	}
+	s := &fakeSession{hello: hello, orders: make(chan apps.AgentOrder, 16), over: make(chan struct{}), said: make(chan any, 1), closed: make(chan error, 1)}
+	f.sessions <- s
+	return s, nil
+}
+
+// fakeSession hands over what an agent says, one thing at a time.
+type fakeSession struct {
+	hello  apps.AgentHello
+	orders chan apps.AgentOrder
+	over   chan struct{}
+	err    error
+	said   chan any
+	closed chan error
+}
+
+func (s *fakeSession) Orders() <-chan apps.AgentOrder { return s.orders }
+func (s *fakeSession) Over() <-chan struct{}          { return s.over }
+func (s *fakeSession) Err() error                     { return s.err }
+func (s *fakeSession) Close(err error)                { s.closed <- err }
+
+func (s *fakeSession) say(ctx context.Context, v any) error {
+	select {
+	case s.said <- v:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *fakeSession) DumpPart(id uint64, states []apps.LiveState) error {
+	s.said <- fmt.Sprint("part of ", id, " ", states)
+	return nil
+}
+
+func (s *fakeSession) DumpEnd(ctx context.Context, id, seq uint64, states int, complete apps.Protocols) error {
+	return s.say(ctx, fmt.Sprint("end of ", id, " at ", seq, " of ", states, " ", complete))
+}
+
+func (s *fakeSession) Change(ctx context.Context, c apps.LiveChange) error {
+	if len(c.Opened) > 0 && c.Opened[0].Local.Port() == 22 {
+		return &apps.AgentError{Reason: "port", Detail: "22 was not asked for"}
+	}
+	return s.say(ctx, c)
+}
+
 func (f *fakeEngine) Probes() []apps.ProbeStats {
 	return []apps.ProbeStats{{Type: "tcp", Sent: 10, Answered: 7, Failed: map[string]uint64{"timeout": 2}, Up: 3, Down: 1}}
 }
 
 func newFake() *fakeEngine {
-	return &fakeEngine{vips: map[string]*vip.VIP{}, changed: make(chan struct{}), waits: make(chan struct{}, 100)}
+	return &fakeEngine{vips: map[string]*vip.VIP{}, changed: make(chan struct{}), waits: make(chan struct{}, 100), sessions: make(chan *fakeSession, 8)}
 }
 
 func (f *fakeEngine) read(v *vip.VIP) vip.Read {

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/evenflow/evenflow/agent/wire"
+	"github.com/evenflow/evenflow/apps"
 )
 
 // guard refuses requests before anything acts on them.
@@ -22,6 +25,8 @@ type guard struct {
 	hosts map[string]bool // names and addresses, lower case
 	token [sha256.Size]byte
 	open  bool // no token is asked for
+
+	agents Agent // of which each has a token that is good for its own states
 }
 
 func newGuard(token string, hosts []string) *guard {
@@ -111,8 +116,26 @@ func (g *guard) authorized(r *http.Request) bool {
 		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return false
+	}
 	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 || g.agent(r, sum)
+}
+
+// agent holds for the token of an agent, where it tells of its own host.
+func (g *guard) agent(r *http.Request, sum [sha256.Size]byte) bool {
+	text, states := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, base+"/agents/"), "/states")
+	host, err := netip.ParseAddr(text)
+	if !states || r.Method != http.MethodPost || err != nil {
+		return false
+	}
+	own := sha256.Sum256([]byte(g.agents.AgentToken(host)))
+	if subtle.ConstantTimeCompare(sum[:], own[:]) == 1 {
+		return true
+	}
+	g.agents.RefuseAgent(host, &apps.AgentError{Reason: refusedToken, Detail: "its token is not the one of the agent of " + host.String()})
+	return false
 }
 
 // contentAllowed holds for reads, and for writes that say they are JSON. A missing type is refused: a page can leave it out.
@@ -129,5 +152,5 @@ func contentAllowed(r *http.Request) bool {
 	if charset := params["charset"]; err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return false
 	}
-	return t == typeJSON || t == typePatch && r.Method == http.MethodPatch
+	return t == typeJSON || t == wire.Type && strings.HasPrefix(r.URL.Path, base+"/agents/") || t == typePatch && r.Method == http.MethodPatch
 }

@@ -39,7 +39,12 @@ var (
 	vipCells          = desc("vip_cells", "Cells that the pins of a VIP of mode othello are in, 0 where each has a rule of its own.", "vip")
 	vipGeneration     = desc("vip_generation", "Number of a VIP's newest set of backends.", "vip")
 	vipSettle         = desc("vip_settle_seconds", "How long the last change of a VIP's set of backends took, all steps; absent if there was none.", "vip")
-	backendUp         = desc("backend_up", "1 when the backend takes new connections.", "vip", "backend")
+	agentConnected    = desc("agent_connected", "1 when the agent of a backend's host is connected.", "host")
+	agentStates       = desc("agent_states", "Connections that the agent of a backend's host has told of.", "host", "protocol")
+	agentDumps        = desc("agent_dumps_total", "How often the agent of a backend's host has told of all connections.", "host")
+	agentChanges      = desc("agent_changes_total", "How often the agent of a backend's host has told of what has changed.", "host")
+
+	backendUp = desc("backend_up", "1 when the backend takes new connections.", "vip", "backend")
 
 	probesSent     = desc("health_probes_sent_total", "Probes of backends sent.", "type")
 	probesAnswered = desc("health_probes_answered_total", "Probes of backends answered.", "type")
@@ -53,7 +58,7 @@ type engineCollector struct{ eng Engine }
 func (engineCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{switchesConnected, switchReady, switchHash, switchCodes, switchRules, packetIns, packetInsDropped, flowMods, modifications,
 		droppedPackets, refused, vipPhase, vipConnections, vipNewConnections, vipGenerations, vipPins, vipCells, vipGeneration, vipSettle, backendUp, loadVerdict, loadF, loadP, loadEffect, loadStreak,
-		probesSent, probesAnswered, probesFailed, probeTargets} {
+		agentConnected, agentStates, agentDumps, agentChanges, probesSent, probesAnswered, probesFailed, probeTargets} {
 		ch <- d
 	}
 }
@@ -76,6 +81,9 @@ func (e engineCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, r := range e.eng.Imbalances(false) {
 		collectImbalance(put, &r)
+	}
+	for _, a := range e.eng.Agents() {
+		collectAgent(put, a)
 	}
 	for _, s := range e.eng.Probes() {
 		collectProbes(put, s)
@@ -123,6 +131,17 @@ func collectVIP(put putMetric, r vip.Read) {
 			put(vipConnections, prometheus.GaugeValue, float64(*b.Connections), r.Name, b.Name)
 		}
 	}
+}
+
+func collectAgent(put putMetric, a apps.AgentStatus) {
+	host := a.Host.String()
+	put(agentConnected, prometheus.GaugeValue, number(a.Connected), host)
+	put(agentStates, prometheus.GaugeValue, float64(a.TCP), host, "tcp")
+	if a.UDP != nil {
+		put(agentStates, prometheus.GaugeValue, float64(*a.UDP), host, "udp")
+	}
+	put(agentDumps, prometheus.CounterValue, float64(a.Dumps), host)
+	put(agentChanges, prometheus.CounterValue, float64(a.Changes), host)
 }
 
 func collectProbes(put putMetric, s apps.ProbeStats) {

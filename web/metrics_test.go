@@ -15,7 +15,20 @@ func TestMetrics(t *testing.T) {
 	c.do(200, "PATCH", "/api/v1/vips/web/backends/b2", `{"admin": "disabled"}`)
 	c.do(404, "GET", "/api/v1/vips/no-such-name", "")
 	c.do(404, "GET", "/somewhere/else", "")
-	want := `# TYPE evenflow_backend_up gauge
+	want := `# TYPE evenflow_agent_changes_total counter
+evenflow_agent_changes_total{host="10.0.0.1"} 9
+evenflow_agent_changes_total{host="10.0.0.2"} 0
+# TYPE evenflow_agent_connected gauge
+evenflow_agent_connected{host="10.0.0.1"} 1
+evenflow_agent_connected{host="10.0.0.2"} 0
+# TYPE evenflow_agent_dumps_total counter
+evenflow_agent_dumps_total{host="10.0.0.1"} 1
+evenflow_agent_dumps_total{host="10.0.0.2"} 0
+# TYPE evenflow_agent_states gauge
+evenflow_agent_states{host="10.0.0.1",protocol="tcp"} 3
+evenflow_agent_states{host="10.0.0.1",protocol="udp"} 2
+evenflow_agent_states{host="10.0.0.2",protocol="tcp"} 0
+# TYPE evenflow_backend_up gauge
 evenflow_backend_up{backend="b1",vip="web"} 1
 evenflow_backend_up{backend="b2",vip="web"} 0
 # TYPE evenflow_dropped_packets_total counter

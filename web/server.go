@@ -58,6 +58,7 @@ type Server struct {
 	doc     []byte        // OpenAPI
 	streams atomic.Int32  // event streams under way
 	tick    time.Duration // of live streams
+	agents  agentLimits
 
 	stopping  context.Context // ends streams and waits
 	stop      context.CancelFunc
@@ -85,7 +86,7 @@ func newServer(cfg Config, eng Engine, lim limits) (*Server, error) {
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{cfg: cfg, eng: eng, log: cfg.Log, limits: lim, listening: make(chan struct{}), tick: liveInterval}
+	s := &Server{cfg: cfg, eng: eng, log: cfg.Log, limits: lim, listening: make(chan struct{}), tick: liveInterval, agents: defaultAgentLimits}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if err := s.routes(); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -112,7 +113,9 @@ func (s *Server) routes() error {
 	if err != nil {
 		return err
 	}
-	g.Use(q.observe, secure, newGuard(s.cfg.Token, s.cfg.AllowedHosts).check)
+	guard := newGuard(s.cfg.Token, s.cfg.AllowedHosts)
+	guard.agents = s.eng
+	g.Use(q.observe, secure, s.converses, guard.check)
 	g.NoRoute(func(c *gin.Context) { refuse(c, http.StatusNotFound, "there is no "+c.Request.URL.Path) })
 	g.NoMethod(func(c *gin.Context) {
 		refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not for "+c.Request.URL.Path)
@@ -197,7 +200,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	h := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, WriteTimeout: s.limits.write, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
+		MaxHeaderBytes: maxHeader, Protocols: spoken(), ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
 	}
 	s.addr = l.Addr()
 	close(s.listening)
@@ -218,6 +221,15 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	<-served
 	return nil
+}
+
+// spoken are the versions of HTTP. Over a connection without TLS agents speak HTTP/2 as well, by prior knowledge (RFC 9113, section 3.3).
+func spoken() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetHTTP2(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // listen opens the socket, and refuses one that others can reach when there is no token.

@@ -141,13 +141,22 @@ func (c *client) send(ctx context.Context, method, path, contentType, accept str
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
-	req.Header.Set("User-Agent", "evenflow/"+version)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
+	c.identify(req)
+	return c.do(req)
+}
+
+// identify says who asks.
+func (c *client) identify(req *http.Request) {
+	req.Header.Set("User-Agent", "evenflow/"+version)
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
+}
+
+func (c *client) do(req *http.Request) (*http.Response, error) {
 	res, err := c.http.Do(req)
 	if err != nil {
 		var u *url.Error

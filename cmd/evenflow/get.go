@@ -11,7 +11,7 @@ import (
 )
 
 func getCommand(t *terminal) *cobra.Command {
-	get := parent(&cobra.Command{Use: "get", Short: "Show VIPs, switches, hosts, links, connections, imbalance, events"})
+	get := parent(&cobra.Command{Use: "get", Short: "Show VIPs, switches, hosts, links, agents, connections, imbalance, events"})
 	g := &getter{t, newConnection(t, get), newOutput(get)}
 	get.AddCommand(
 		g.command("vips", "", "All VIPs", "/vips", list(vipRows)),
@@ -22,6 +22,7 @@ func getCommand(t *terminal) *cobra.Command {
 		g.command("flows", dpidArg, "The rules that a switch holds now, in the syntax of ovs-ofctl", "/switches/%/flows", flowLines),
 		g.command("hosts", "", "Hosts, as heard by ARP and neighbour discovery", "/hosts", list(hostRows)),
 		g.command("links", "", "Links between switches", "/links", list(linkRows)),
+		g.command("agents", "", "The agents of backends' hosts", "/agents", list(agentRows)),
 		g.imbalance(),
 		g.events(),
 	)

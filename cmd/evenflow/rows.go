@@ -216,6 +216,21 @@ func hostRows(hosts []apps.HostStatus) *table {
 	return tab
 }
 
+func agentRows(agents []apps.AgentStatus) *table {
+	tab := newTable("HOST", "STATE", "TCP", "UDP", "REASON")
+	for _, a := range agents {
+		state, udp := "gone", "not told"
+		if a.Connected {
+			state = "connected"
+		}
+		if a.UDP != nil {
+			udp = fmt.Sprint(*a.UDP)
+		}
+		tab.add(a.Host, state, a.TCP, udp, a.Reason)
+	}
+	return tab
+}
+
 func linkRows(links []apps.LinkStatus) *table {
 	tab := newTable("A", "PORT", "B", "PORT")
 	for _, l := range links {

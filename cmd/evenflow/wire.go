@@ -69,6 +69,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 	}
 	var listener net.Listener // nil: web listens by itself
 	if httpTLS != nil {
+		httpTLS.NextProtos = []string{"h2", "http/1.1"}
 		if listener, err = tls.Listen("tcp", s.HTTP, httpTLS); err != nil {
 			return err
 		}
