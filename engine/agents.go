@@ -198,6 +198,7 @@ func (e *Engine) agentGone(s *agentSession, why string, fault bool) {
 		if fault {
 			h.run = "" // what else it has told is not believed to be whole
 			h.complete, h.after = apps.Protocols{}, time.Time{}
+			e.told.drop(s.host)
 		}
 		e.noteAgent(s.host)
 	}

@@ -177,7 +177,7 @@ func (s *agentSession) Change(ctx context.Context, c apps.LiveChange) error {
 	}
 	return s.apply(ctx, func(h *agentHost, now time.Time) error {
 		switch {
-		case h.ports == nil || c.Seq != h.seq+1:
+		case s.ports == nil || c.Seq != h.seq+1:
 			return &apps.AgentError{Reason: refusedSequence, Detail: fmt.Sprintf("change %d, after %d", c.Seq, h.seq)}
 		case len(h.states)+len(c.Opened) > apps.MaxLiveStates:
 			return tooMany()
@@ -221,8 +221,9 @@ func (s *agentSession) apply(ctx context.Context, f func(h *agentHost, now time.
 
 // Close ends the session for the engine.
 func (s *agentSession) Close(err error) {
-	fault, isFault := err.(*apps.AgentError) //nolint:errorlint // as DumpPart and the others return it
-	if isFault {
+	var fault *apps.AgentError
+	isFault := false
+	if errors.As(err, &fault) {
 		s.e.agents.refused.add(fault.Reason)
 		isFault = fault.Reason != refusedReplaced && fault.Reason != refusedHost
 	}
