@@ -17,13 +17,17 @@ import (
 )
 
 // api is the controller's REST interface.
-type api struct{ client http.Client }
+type api struct {
+	client http.Client
+	base   string // URL, without a path
+	token  string // none if empty
+}
 
 func newAPI(home *lab.Host) *api {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return home.Dial(ctx, network, address)
 	}
-	return &api{http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return &api{client: http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, base: "http://" + apiAddress}
 }
 
 // call sends a request and decodes the answer into out, unless that is nil. An answer that is not 2xx is an error.
@@ -36,12 +40,15 @@ func (a *api) call(method, path string, body, out any) error {
 		}
 		send = bytes.NewReader(b)
 	}
-	req, err := http.NewRequest(method, "http://"+apiAddress+path, send)
+	req, err := http.NewRequest(method, a.base+path, send)
 	if err != nil {
 		return err
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if a.token != "" {
+		req.Header.Set("Authorization", "Bearer "+a.token)
 	}
 	resp, err := a.client.Do(req)
 	if err != nil {

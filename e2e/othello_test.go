@@ -116,7 +116,7 @@ func (r *reporters) report() {
 			r.t.Fatal(err)
 		}
 		var answer struct{ After int64 }
-		if err := r.call(http.MethodPost, "/api/v1/agents/"+b.IP()+"/states", agent.Report{After: r.after[b.Name()], States: append([]agent.State{}, states...)},
+		if err := r.call(http.MethodPost, "/api/v1/agents/"+b.IP()+"/states", map[string]any{"after": r.after[b.Name()], "states": append([]agent.State{}, states...)},
 			&answer); err != nil {
 			r.t.Fatal(err)
 		}

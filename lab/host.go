@@ -19,6 +19,8 @@ type Host struct {
 	ns    namespace
 	mac   net.HardwareAddr
 	addrs []netip.Prefix
+
+	managed int // how many reach it by a management network
 }
 
 // HostOption changes how a host is made.
