@@ -195,10 +195,18 @@ func TestAgentsFaults(t *testing.T) {
 		name, reason string
 		do           func(s apps.AgentSession, dump uint64) error
 	}{
-		{"a foreign backend's", refusedAddress, func(s apps.AgentSession, _ uint64) error { return change(s, 6, live(apps.ProtoTCP, "10.0.0.9:1", "10.0.0.2:8080")) }},
-		{"of another family", refusedAddress, func(s apps.AgentSession, _ uint64) error { return change(s, 6, live(apps.ProtoTCP, "[fd00::9]:1", "10.0.0.1:8080")) }},
-		{"another port", refusedPort, func(s apps.AgentSession, _ uint64) error { return change(s, 6, good, live(apps.ProtoTCP, "10.0.0.9:1", "10.0.0.1:22")) }},
-		{"another protocol", refusedPort, func(s apps.AgentSession, _ uint64) error { return change(s, 6, live(apps.ProtoUDP, "10.0.0.9:1", "10.0.0.1:8080")) }},
+		{"a foreign backend's", refusedAddress, func(s apps.AgentSession, _ uint64) error {
+			return change(s, 6, live(apps.ProtoTCP, "10.0.0.9:1", "10.0.0.2:8080"))
+		}},
+		{"of another family", refusedAddress, func(s apps.AgentSession, _ uint64) error {
+			return change(s, 6, live(apps.ProtoTCP, "[fd00::9]:1", "10.0.0.1:8080"))
+		}},
+		{"another port", refusedPort, func(s apps.AgentSession, _ uint64) error {
+			return change(s, 6, good, live(apps.ProtoTCP, "10.0.0.9:1", "10.0.0.1:22"))
+		}},
+		{"another protocol", refusedPort, func(s apps.AgentSession, _ uint64) error {
+			return change(s, 6, live(apps.ProtoUDP, "10.0.0.9:1", "10.0.0.1:8080"))
+		}},
 		{"a change is missing", refusedSequence, func(s apps.AgentSession, _ uint64) error { return change(s, 7, good) }},
 		{"a dump again", refusedSequence, func(s apps.AgentSession, dump uint64) error { return s.DumpPart(dump, nil) }},
 		{"a dump of nobody's", refusedSequence, func(s apps.AgentSession, dump uint64) error {
