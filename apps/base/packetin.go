@@ -57,7 +57,7 @@ func DropReason(r *flows.Rule) (reason string, ok bool) {
 	case r.Table == apps.TableForward:
 		return "no port to flood to", true
 	case r.Table == apps.TableOutput:
-		return "output port is gone", true
+		return "output port is gone, or there is no way to the switch", true
 	}
 	return "", false
 }

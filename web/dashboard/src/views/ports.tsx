@@ -111,7 +111,7 @@ const PortCard = memo(({ p, data, unit, seconds }: { p: Port; data: Points; unit
       </h2>
       <div class="side">
         <span class="tag">{p.kind}</span>
-        <Badge tone={p.up ? "good" : "bad"}>{p.up ? "up" : "down"}</Badge>
+        <Badge tone={p.live ? "good" : "bad"}>{p.live ? "up" : p.up ? "not live" : "down"}</Badge>
       </div>
     </header>
     <Plot
