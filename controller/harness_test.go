@@ -272,7 +272,7 @@ func want(t testing.TB, o owner, version uint64, text string) controller.OwnerSt
 }
 
 // made is a state made ready.
-func made(s flows.State) *controller.State { return controller.NewState(controller.NewBlock(s)) }
+func made(s flows.State) *controller.State { return controller.NewState(controller.NewBlock(s, nil)) }
 
 func mustBe(t *testing.T, err, target error) {
 	t.Helper()

@@ -37,7 +37,7 @@ func (w *world) wish(o someone) OwnerState {
 			parts[part].Rules = append(parts[part].Rules, *w.object(o, n).rule)
 		}
 	}
-	return OwnerState{Owner: o, Version: w.random.Uint64(), State: NewState(NewBlock(parts[0]), NewBlock(parts[1]))}
+	return OwnerState{Owner: o, Version: w.random.Uint64(), State: NewState(NewBlock(parts[0], nil), NewBlock(parts[1], nil))}
 }
 
 // check compares the holding with the truth.

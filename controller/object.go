@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/evenflow/evenflow/flows"
@@ -69,6 +70,12 @@ func (o object) same(p object, v openflow.Version) bool {
 	return *o.meter == *p.meter
 }
 
+// equal reports whether two objects are the same, for any switch.
+func (o object) equal(p object) bool {
+	alike := (o.rule == nil) == (p.rule == nil) && (o.group == nil) == (p.group == nil)
+	return o == p || alike && o.same(p, openflow.V15)
+}
+
 // numbered is the group with its buckets numbered in their order, as they have no ids before OpenFlow 1.5.
 func numbered(g *flows.Group) *flows.Group {
 	n := *g
@@ -79,19 +86,30 @@ func numbered(g *flows.Group) *flows.Group {
 	return &n
 }
 
-// objects are all objects of a state.
-func objects(s *flows.State) []object {
-	all := make([]object, 0, len(s.Meters)+len(s.Groups)+len(s.Rules))
-	for i := range s.Meters {
-		all = append(all, object{meter: &s.Meters[i]})
+// objects are all objects of a state, numbered.
+func objects(s *flows.State) iter.Seq2[int, object] {
+	return func(yield func(int, object) bool) {
+		n := 0
+		each := func(o object) bool {
+			n++
+			return yield(n-1, o)
+		}
+		for i := range s.Meters {
+			if !each(object{meter: &s.Meters[i]}) {
+				return
+			}
+		}
+		for i := range s.Groups {
+			if !each(object{group: &s.Groups[i]}) {
+				return
+			}
+		}
+		for i := range s.Rules {
+			if !each(object{rule: &s.Rules[i]}) {
+				return
+			}
+		}
 	}
-	for i := range s.Groups {
-		all = append(all, object{group: &s.Groups[i]})
-	}
-	for i := range s.Rules {
-		all = append(all, object{rule: &s.Rules[i]})
-	}
-	return all
 }
 
 // op brings one object from before to after, of which one may be none.

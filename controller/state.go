@@ -12,25 +12,58 @@ import (
 type Block struct {
 	objects []object // in the order of keys, which are sorted
 	keys    []key
-	uses    int // by claims; of [identities]
+	places  []int32 // of the plain state's meters, groups and rules among them
+	uses    int     // by claims; of [identities]
 }
 
-// NewBlock makes a block of a state, which must not be changed any more.
-func NewBlock(s flows.State) *Block {
+// NewBlock makes a block of a state, which must not be changed any more. What another block has as well is shared with it; like
+// may be nil.
+func NewBlock(s flows.State, like *Block) *Block {
 	type entry struct {
 		key
 		object
+		place int
 	}
 	all := make([]entry, 0, len(s.Meters)+len(s.Groups)+len(s.Rules))
-	for _, o := range objects(&s) {
-		all = append(all, entry{o.key(), o})
+	for i, o := range objects(&s) {
+		all = append(all, entry{o.key(), o, i})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return a.key.compare(b.key) })
-	b := &Block{objects: make([]object, len(all)), keys: make([]key, len(all))}
+	b := &Block{objects: make([]object, len(all)), keys: make([]key, len(all)), places: make([]int32, len(all))}
 	for i, e := range all {
-		b.keys[i], b.objects[i] = e.key, e.object
+		b.keys[i], b.objects[i], b.places[e.place] = e.key, e.object, int32(i)
+	}
+	if like != nil {
+		b.share(like)
 	}
 	return b
+}
+
+// share replaces what like has too by that, and other rules by copies, as else one of them would keep the whole list.
+func (b *Block) share(like *Block) {
+	for i, o := range b.objects {
+		j, found := slices.BinarySearchFunc(like.keys, b.keys[i], key.compare)
+		switch {
+		case found && o.equal(like.objects[j]):
+			b.keys[i], b.objects[i] = like.keys[j], like.objects[j]
+		case o.rule != nil:
+			r := *o.rule
+			b.objects[i].rule = &r
+		}
+	}
+}
+
+// MadeOf reports whether the block is what NewBlock makes of a state.
+func (b *Block) MadeOf(s flows.State) bool {
+	if len(b.places) != len(s.Meters)+len(s.Groups)+len(s.Rules) {
+		return false
+	}
+	for i, o := range objects(&s) {
+		if !o.equal(b.objects[b.places[i]]) {
+			return false
+		}
+	}
+	return true
 }
 
 // compare orders identities.
@@ -65,6 +98,9 @@ func NewState(blocks ...*Block) *State {
 	}
 	return s
 }
+
+// MadeOf reports whether the state consists of just these blocks.
+func (s *State) MadeOf(blocks []*Block) bool { return slices.Equal(s.blocks, blocks) }
 
 // Plain is the state as plain data, in the order of identities.
 func (s *State) Plain() (all flows.State) {

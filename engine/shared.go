@@ -18,98 +18,86 @@ type sharedOwner struct {
 	owner controller.Owner
 	wants
 	each map[flows.DPID]*wants
+	last map[int]*controller.Block // by app: of the base, what was made last; the next has most rules in common with it
 }
 
 // wants are the different things that each app wants for an owner now, and the different states made of them.
 type wants struct {
-	blocks [][]sharedBlock // by app
-	states []sharedState
-	most   int // of each
+	blocks []sharedBlock
+	states []*controller.State
 }
 
 type sharedBlock struct {
-	plain flows.State
+	app   int
 	block *controller.Block
-}
-
-type sharedState struct {
-	blocks []*controller.Block
-	state  *controller.State
 }
 
 // maxShared bounds what is kept of an owner: one for each kind of switch, and those before them.
 const maxShared = 4
 
-// of is an owner's place; there are n apps.
-func (s shared) of(o apps.Owner, n int) *sharedOwner {
+// of is an owner's place.
+func (s shared) of(o apps.Owner) *sharedOwner {
 	x := s[o]
 	if x == nil {
-		x = &sharedOwner{owner: o, wants: newWants(n, maxShared), each: map[flows.DPID]*wants{}}
+		x = &sharedOwner{owner: o}
+		if o.Kind == apps.OwnerBase {
+			x.each, x.last = map[flows.DPID]*wants{}, map[int]*controller.Block{}
+		}
 		s[o] = x
 	}
 	return x
 }
 
-func newWants(n, most int) wants { return wants{blocks: make([][]sharedBlock, n), most: most} }
-
-// at is what the owner wants of a switch.
-func (x *sharedOwner) at(d flows.DPID) *wants {
-	if x.owner.(apps.Owner).Kind != apps.OwnerBase {
-		return &x.wants
+// at is what the owner wants of a switch, and how many different things of that are kept.
+func (x *sharedOwner) at(d flows.DPID) (w *wants, most int) {
+	if x.each == nil {
+		return &x.wants, maxShared
 	}
 	if x.each[d] == nil {
-		w := newWants(len(x.blocks), 1)
-		x.each[d] = &w
+		x.each[d] = &wants{}
 	}
-	return x.each[d]
+	return x.each[d], 1
 }
 
-// block is what an app wants, the copy that other switches have if there is one; nil: nothing.
-func (x *wants) block(app int, plain flows.State) *controller.Block {
-	if empty(plain) {
+// block is what an app wants of a switch, the copy that other switches have if there is one; nil: nothing.
+func (x *sharedOwner) block(d flows.DPID, app int, plain flows.State) *controller.Block {
+	if len(plain.Rules)+len(plain.Groups)+len(plain.Meters) == 0 {
 		return nil
 	}
-	list := x.blocks[app]
-	for _, have := range list {
-		if sameStates(have.plain, plain) {
+	w, most := x.at(d)
+	n, first := 0, 0
+	for i, have := range slices.Backward(w.blocks) {
+		if have.app != app {
+			continue
+		}
+		if have.block.MadeOf(plain) {
 			return have.block
 		}
+		n, first = n+1, i
 	}
-	if len(list) == x.most {
-		list = slices.Delete(list, 0, 1)
+	if n == most {
+		w.blocks = slices.Delete(w.blocks, first, first+1)
 	}
-	b := controller.NewBlock(plain)
-	x.blocks[app] = append(list, sharedBlock{plain, b})
+	b := controller.NewBlock(plain, x.last[app])
+	if x.last != nil {
+		x.last[app] = b
+	}
+	w.blocks = append(w.blocks, sharedBlock{app, b})
 	return b
 }
 
-// state is a state made of blocks, the one that other switches have if there is one.
-func (x *wants) state(blocks []*controller.Block) *controller.State {
-	for _, have := range x.states {
-		if slices.Equal(have.blocks, blocks) {
-			return have.state
+// state is a switch's state made of blocks, the one that other switches have if there is one.
+func (x *sharedOwner) state(d flows.DPID, blocks []*controller.Block) *controller.State {
+	w, most := x.at(d)
+	for _, have := range w.states {
+		if have.MadeOf(blocks) {
+			return have
 		}
 	}
-	if len(x.states) == x.most {
-		x.states = slices.Delete(x.states, 0, 1)
+	if len(w.states) == most {
+		w.states = slices.Delete(w.states, 0, 1)
 	}
 	s := controller.NewState(blocks...)
-	x.states = append(x.states, sharedState{slices.Clone(blocks), s})
+	w.states = append(w.states, s)
 	return s
-}
-
-func empty(s flows.State) bool { return len(s.Rules)+len(s.Groups)+len(s.Meters) == 0 }
-
-// sameStates reports whether two states are the same, in the same order.
-func sameStates(a, b flows.State) bool {
-	return sameSlices(a.Rules, b.Rules, flows.Rule.Equal) && sameSlices(a.Groups, b.Groups, flows.Group.Equal) &&
-		slices.Equal(a.Meters, b.Meters)
-}
-
-// sameSlices is slices.EqualFunc, but at once for one and the same slice.
-func sameSlices[T any](a, b []T, equal func(a, b T) bool) bool {
-	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
-		return true
-	}
-	return slices.EqualFunc(a, b, equal)
 }

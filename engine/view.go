@@ -119,11 +119,11 @@ func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]con
 		out[d] = make([]controller.OwnerState, 0, len(owners))
 	}
 	for _, o := range owners {
-		x := e.shared.of(o, len(e.apps))
+		x := e.shared.of(o)
 		wanted := make(map[flows.DPID][]*controller.Block, len(v.Switches))
 		for i, app := range e.apps {
 			for d, s := range app.Desired(v, o) {
-				if b := x.at(d).block(i, s); b != nil {
+				if b := x.block(d, i, s); b != nil {
 					wanted[d] = append(wanted[d], b)
 				}
 			}
@@ -131,7 +131,7 @@ func (e *Engine) desired(v *apps.View, owners []apps.Owner) map[flows.DPID][]con
 		for d := range v.Switches {
 			s := controller.OwnerState{Owner: x.owner, Version: version}
 			if len(wanted[d]) > 0 {
-				s.State = x.at(d).state(wanted[d])
+				s.State = x.state(d, wanted[d])
 			}
 			out[d] = append(out[d], s)
 		}
