@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z-]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
 
 # Build bin/evenflow, which needs no shared library, with the dashboard in it.
-build: dashboard ; CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
+build: dashboard ; CGO_ENABLED=0 go build -tags nomsgpack -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/evenflow
 
 # Build the dashboard, if it has changed (Node.js and npm; without them it is left out).
 dashboard: ; scripts/dashboard

@@ -25,6 +25,7 @@ type Controller struct {
 	identities *identities
 	loads      turns
 	audits     turns
+	buffers    sync.Pool // of writers
 
 	mu       sync.Mutex
 	switches map[flows.DPID]*Switch // claimed, from the features reply to the end

@@ -70,8 +70,8 @@ func (h *holding) claim(s OwnerState) {
 		return
 	}
 	n := h.ids.claim(s.Owner, from.state, to.state)
-	for n >= len(h.claims) {
-		h.claims = append(h.claims, claim{})
+	if n >= len(h.claims) {
+		h.claims = append(h.claims, make([]claim, h.ids.seats()-len(h.claims))...)
 	}
 	h.claims[n] = to
 	h.count(from.state, -1)

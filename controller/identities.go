@@ -39,6 +39,13 @@ func (x *identities) number(o Owner) (int, bool) {
 	return n, ok
 }
 
+// seats is above all numbers.
+func (x *identities) seats() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.owners)
+}
+
 // owner is whose a number is.
 func (x *identities) owner(n int) Owner {
 	x.mu.RLock()

@@ -253,6 +253,9 @@ func (sw *Switch) notice(h openflow.Header, msg []byte) {
 func (sw *Switch) setPort(reason openflow.PortReason, p openflow.Port) bool {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
+	if sw.portsShown {
+		sw.ports, sw.portsShown = slices.Clone(sw.ports), false
+	}
 	i, known := slices.BinarySearchFunc(sw.ports, p.No, func(q openflow.Port, no uint32) int { return cmp.Compare(q.No, no) })
 	switch {
 	case reason == openflow.PortDeleted && known:
@@ -379,7 +382,6 @@ func (sw *Switch) keepAlive() {
 			return
 		}
 		sw.w.sent.forget() // whatever was wrong with it has been answered before
-		sw.w.rest()
 		for _, r := range sw.requests.overdue(time.Now().Add(-cfg.RequestTimeout)) {
 			sw.c.h.Refused(sw, askText(r), timeoutError("rule statistics", cfg.RequestTimeout))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,9 +49,10 @@ type Switch struct {
 	rtt   atomic.Int64
 	asked atomic.Int64 // when an echo request was sent that has no reply yet, in ns since 1970; 0: there is none
 
-	mu    sync.Mutex
-	why   error // set before done is closed
-	ports []openflow.Port
+	mu         sync.Mutex
+	why        error // set before done is closed
+	ports      []openflow.Port
+	portsShown bool // others have the list, which must not change then
 }
 
 // Info is what is known of a switch.
@@ -65,12 +65,12 @@ type Info struct {
 	// Certificate is the subject of the peer's certificate; "" without TLS.
 	Certificate string
 	Since       time.Time
-	Ports       []openflow.Port // as they are now
+	Ports       []openflow.Port // as they are now; not to be changed
 }
 
 func newSwitch(c *Controller, conn net.Conn) *Switch {
 	sw := &Switch{c: c, conn: conn, in: openflow.NewReader(conn), endTurn: func() {}, done: make(chan struct{}), gone: make(chan struct{})}
-	sw.w = writer{conn: conn, max: c.cfg.WriteMax, fail: sw.end, wake: make(chan struct{}, 1)}
+	sw.w = writer{conn: conn, max: c.cfg.WriteMax, fail: sw.end, spare: &c.buffers, wake: make(chan struct{}, 1)}
 	sw.queue.wake = make(chan struct{}, 1)
 	sw.info.Remote, sw.info.Since = remote(conn), time.Now()
 	return sw
@@ -80,7 +80,7 @@ func newSwitch(c *Controller, conn net.Conn) *Switch {
 func (sw *Switch) Info() Info {
 	info := sw.info
 	sw.mu.Lock()
-	info.Ports = slices.Clone(sw.ports)
+	info.Ports, sw.portsShown = sw.ports, true
 	sw.mu.Unlock()
 	return info
 }

@@ -11,7 +11,6 @@ import (
 const (
 	flushAt   = 64 << 10  // bytes gathered that are written though the reader has more to do
 	keepBytes = 256 << 10 // a buffer grown beyond is not kept
-	restBytes = 4 << 10   // what is needed when little happens
 )
 
 // writer gathers messages and writes them in order, as many as there are at a time.
@@ -19,9 +18,10 @@ const (
 // Whoever appends locks, takes xids and appends to buf. While the reader works off what it has read, nobody wakes the
 // writing goroutine: the reader does when it is through, so that answers to many packets leave together.
 type writer struct {
-	conn net.Conn
-	max  int
-	fail func(error) // ends the session
+	conn  net.Conn
+	max   int
+	fail  func(error) // ends the session
+	spare *sync.Pool  // of buffers, *[]byte: those of all sessions, which have one only while there is something to write
 
 	wake chan struct{} // of capacity 1
 
@@ -29,9 +29,7 @@ type writer struct {
 
 	mu     sync.Mutex
 	buf    []byte
-	spare  []byte // the next buf
 	xid    uint32 // the last one used
-	most   int    // bytes written at a time since rest was called
 	held   bool   // the reader will flush
 	closed bool
 	count  sentCount
@@ -46,6 +44,11 @@ type sentCount struct{ flowMods, packetOuts uint64 }
 func (w *writer) take() (buf []byte, xid uint32) {
 	w.mu.Lock()
 	w.xid++
+	if w.buf == nil {
+		if b, ok := w.spare.Get().(*[]byte); ok {
+			w.buf = *b
+		}
+	}
 	return w.buf, w.xid
 }
 
@@ -121,8 +124,7 @@ func (w *writer) run(done <-chan struct{}) {
 		}
 		w.mu.Lock()
 		out := w.buf
-		w.buf, w.spare, w.closed = w.spare[:0], nil, !open
-		w.most = max(w.most, len(out))
+		w.buf, w.closed = nil, !open
 		w.mu.Unlock()
 		if len(out) > 0 {
 			w.sent.add(out) // before an error can answer it
@@ -132,10 +134,9 @@ func (w *writer) run(done <-chan struct{}) {
 				w.broken(err, done)
 			}
 		}
-		if cap(out) <= keepBytes {
-			w.mu.Lock()
-			w.spare = out
-			w.mu.Unlock()
+		if 0 < cap(out) && cap(out) <= keepBytes {
+			out = out[:0]
+			w.spare.Put(&out)
 		}
 	}
 }
@@ -148,16 +149,6 @@ func (w *writer) broken(err error, done <-chan struct{}) {
 	case <-time.After(grace):
 		w.fail(fmt.Errorf("write: %w", err))
 	}
-}
-
-// rest gives buffers back that are much larger than what was written at a time since it was last called.
-func (w *writer) rest() {
-	w.mu.Lock()
-	if room := cap(w.buf) + cap(w.spare); len(w.buf) == 0 && room > 4*max(w.most, restBytes) {
-		w.buf, w.spare = nil, nil
-	}
-	w.most = 0
-	w.mu.Unlock()
 }
 
 // counted returns what has been appended so far.

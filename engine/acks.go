@@ -8,9 +8,9 @@ import (
 // acks are which switches have confirmed what owners want of them. What is usual takes no room: that a switch has confirmed
 // all that it was sent.
 type acks struct {
-	seq  uint64                             // of what was sent last
-	sent map[apps.Owner]*sent               // but for hosts and ways
-	open map[flows.DPID]map[apps.Owner]*ack // by switches that have been sent everything: what is pending or refused
+	seq  uint64                            // of what was sent last
+	sent map[apps.Owner]*sent              // but for hosts and ways
+	open map[flows.DPID]map[apps.Owner]ack // by switches that have been sent everything: what is pending or refused
 }
 
 // sent is what an owner was last said to want, to all switches.
@@ -29,7 +29,7 @@ type ack struct {
 }
 
 func newAcks() acks {
-	return acks{sent: map[apps.Owner]*sent{}, open: map[flows.DPID]map[apps.Owner]*ack{}}
+	return acks{sent: map[apps.Owner]*sent{}, open: map[flows.DPID]map[apps.Owner]ack{}}
 }
 
 // send notes that owners' states of the view go to its switches, and returns their sequence number. A switch that has not been
@@ -40,7 +40,7 @@ func (k *acks) send(v *apps.View, owners []apps.Owner) uint64 {
 	fresh := map[flows.DPID]bool{}
 	for d := range v.Switches {
 		if k.open[d] == nil {
-			k.open[d], fresh[d] = map[apps.Owner]*ack{}, true
+			k.open[d], fresh[d] = make(map[apps.Owner]ack, len(owners)), true
 		}
 	}
 	for _, o := range owners {
@@ -53,16 +53,15 @@ func (k *acks) send(v *apps.View, owners []apps.Owner) uint64 {
 			k.sent[o] = s
 		}
 		for d := range v.Switches {
-			a := k.open[d][o]
-			if a == nil {
-				a = &ack{done: s.version}
-				if fresh[d] {
-					a.done = 0
-				}
-				k.open[d][o] = a
+			a, open := k.open[d][o]
+			if !open {
 				s.open++
+				if !fresh[d] {
+					a.done = s.version
+				}
 			}
 			a.seq, a.pending = k.seq, true
+			k.open[d][o] = a
 		}
 		switch o.Kind {
 		case apps.OwnerVIP:
@@ -91,22 +90,23 @@ func (k *acks) forget(o apps.Owner, s *sent) {
 // confirm notes a confirmation or refusal; those of states sent before the last are passed over. It reports whether it counts,
 // and whether the error is new.
 func (k *acks) confirm(d flows.DPID, o apps.Owner, seq uint64, err error) (counts, failed bool) {
-	s, a := k.sent[o], k.open[d][o]
+	s := k.sent[o]
+	a, open := k.open[d][o]
 	switch {
-	case s == nil || k.open[d] == nil || a != nil && a.seq != seq:
+	case s == nil || k.open[d] == nil || open && a.seq != seq:
 		return false, false
-	case err == nil && a == nil:
+	case err == nil && !open:
 		return true, false
 	case err == nil:
 		k.close(d, o)
 		return true, false
-	case a == nil: // refused later, when it was to be restored
-		a = &ack{seq: seq, done: s.version}
-		k.open[d][o] = a
+	case !open: // refused later, when it was to be restored
+		a = ack{seq: seq, done: s.version}
 		s.open++
 	}
 	failed = a.err != err.Error()
 	a.pending, a.err = false, err.Error()
+	k.open[d][o] = a
 	return true, failed
 }
 
@@ -114,7 +114,7 @@ func (k *acks) confirm(d flows.DPID, o apps.Owner, seq uint64, err error) (count
 func (k *acks) close(d flows.DPID, o apps.Owner) {
 	delete(k.open[d], o)
 	if len(k.open[d]) == 0 {
-		k.open[d] = map[apps.Owner]*ack{} // a map keeps the room that it once had
+		k.open[d] = map[apps.Owner]ack{} // a map keeps the room that it once had
 	}
 	s := k.sent[o]
 	s.open--
@@ -138,8 +138,8 @@ func (k *acks) of(d flows.DPID, o apps.Owner) (done uint64, open ack, known bool
 	if s == nil || m == nil {
 		return 0, ack{}, false
 	}
-	if a := m[o]; a != nil {
-		return a.done, *a, true
+	if a, open := m[o]; open {
+		return a.done, a, true
 	}
 	return s.version, ack{}, true
 }

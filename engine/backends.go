@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
@@ -31,12 +33,21 @@ func (e *Engine) noteBackends(old, v *apps.View) {
 func (s *status) backendIs(id vip.ID, backend uint32, state vip.State, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := backendKey{id, backend}
-	if s.backends[k].state == state {
+	list := s.backends[id]
+	i, known := findBackend(list, backend)
+	switch {
+	case !known:
+		s.backends[id] = slices.Insert(list, i, since{backend, state, now})
+	case list[i].state == state:
 		return false
+	default:
+		list[i] = since{backend, state, now}
 	}
-	s.backends[k] = since{state, now, s.backends[k].drained}
 	return true
+}
+
+func findBackend(list []since, backend uint32) (i int, known bool) {
+	return slices.BinarySearchFunc(list, backend, func(x since, id uint32) int { return cmp.Compare(x.backend, id) })
 }
 
 // drainEnds notes that the drain of a backend, which began at a time, has ended, and reports whether that is news.
@@ -44,16 +55,20 @@ func (s *status) drainEnds(id vip.ID, backend uint32, began time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := backendKey{id, backend}
-	x := s.backends[k]
-	news := !x.drained.Equal(began)
-	x.drained = began
-	s.backends[k] = x
-	return news
+	if s.drained[k].Equal(began) {
+		return false
+	}
+	s.drained[k] = began
+	return true
 }
 
 // since is when a backend's present state began.
 func (s *status) since(id vip.ID, backend uint32) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.backends[backendKey{id, backend}].at
+	list := s.backends[id]
+	if i, known := findBackend(list, backend); known {
+		return list[i].at
+	}
+	return time.Time{}
 }

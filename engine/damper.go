@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/topo"
@@ -8,7 +9,7 @@ import (
 
 // damper sets aside what comes and goes, so that a host which bounces its port has the comparison of the others begun anew a few times
 // only, and then more and more seldom. It is the damping of flapping routes (RFC 2439), simplified. The zero damper but for window is
-// ready; it keeps a few words for each name.
+// ready; it keeps a few words for each name that has moved lately.
 type damper struct {
 	window time.Duration // the time that a comparison needs undisturbed
 	seen   map[string]*bouncer
@@ -28,16 +29,19 @@ const (
 	maxLevel   = 5 // of the time set aside: 1, 2, 4, 8, 16 windows
 )
 
-// steady notes where a name is now, at the zero PortID if nowhere, and reports until when it is set aside: not at all if that is not after
-// now. fresh is set when that has just been decided.
-func (d *damper) steady(now time.Time, name string, place topo.PortID) (until time.Time, fresh bool) {
-	if d.seen == nil {
-		d.seen = map[string]*bouncer{}
-	}
+// steady notes where a name is now, at the zero PortID if nowhere, and before that, and reports until when it is set aside: not at all if
+// that is not after now. fresh is set when that has just been decided.
+func (d *damper) steady(now time.Time, name string, before, place topo.PortID) (until time.Time, fresh bool) {
 	b := d.seen[name]
 	if b == nil {
-		d.seen[name] = &bouncer{place: place, since: now}
-		return time.Time{}, false
+		if place == before {
+			return time.Time{}, false
+		}
+		b = &bouncer{place: before}
+		if d.seen == nil {
+			d.seen = map[string]*bouncer{}
+		}
+		d.seen[name] = b
 	}
 	calm := now.Sub(b.since)
 	if calm >= 2*d.window && !now.Before(b.until) {
@@ -47,6 +51,9 @@ func (d *damper) steady(now time.Time, name string, place topo.PortID) (until ti
 		}
 	}
 	if place == b.place {
+		if b.changes == 0 && b.level == 0 {
+			delete(d.seen, name)
+		}
 		return b.until, false
 	}
 	aside := now.Before(b.until)
@@ -66,15 +73,8 @@ func (d *damper) hold(level int) time.Duration { return d.window << (level - 1) 
 
 // keep forgets all names but those of candidates.
 func (d *damper) keep(candidates []candidate) {
-	if len(d.seen) <= len(candidates) {
-		return // all of them have just been seen
-	}
-	names := make(map[string]bool, len(candidates))
-	for _, c := range candidates {
-		names[c.name] = true
-	}
 	for name := range d.seen {
-		if !names[name] {
+		if !slices.ContainsFunc(candidates, func(c candidate) bool { return c.name == name }) {
 			delete(d.seen, name)
 		}
 	}

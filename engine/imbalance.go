@@ -16,7 +16,8 @@ type imbalance struct {
 	mu       sync.Mutex
 	vips     map[vip.ID]*watcher
 	sets     []*watcher
-	lost     uint64 // of watchers that are no more
+	lost     uint64    // of watchers that are no more
+	room     []sampled // for one VIP after the other
 }
 
 func newImbalance(s apps.Watching, now time.Time) *imbalance {
@@ -61,7 +62,7 @@ func (e *Engine) sampleLoads(now time.Time) {
 			delete(m.vips, id)
 		}
 	}
-	take := func(w *watcher, list []candidate) {
+	take := func(w *watcher, list []sampled) {
 		for _, message := range w.sample(now, list) {
 			all = append(all, news{w.name, message})
 		}
@@ -77,7 +78,8 @@ func (e *Engine) sampleLoads(now time.Time) {
 			w = newWatcher(x.Spec.Name, apps.KindVIP, m.settings, now)
 			m.vips[x.ID] = w
 		}
-		take(w, e.backendPorts(x))
+		m.room = e.appendPorts(m.room[:0], x)
+		take(w, m.room)
 		if fed {
 			e.feed(x, w.takeRejection())
 		}
@@ -122,17 +124,17 @@ func (e *Engine) feed(x *apps.VIP, rejected bool) {
 	taker.TakeLoads(x.ID, loads, rejected)
 }
 
-// backendPorts are the edge ports of a VIP's backends. Their loads are compared by the capacities of the backends if all have one, else by
+// appendPorts appends the edge ports of a VIP's backends. Their loads are compared by the capacities of the backends if all have one, else by
 // their declared weights. A backend without new connections has no fair share of the load, and is not
 // compared.
-func (e *Engine) backendPorts(x *apps.VIP) []candidate {
-	out := make([]candidate, len(x.Backends))
+func (e *Engine) appendPorts(out []sampled, x *apps.VIP) []sampled {
 	rated := !slices.ContainsFunc(x.VIP.Backends, func(b vip.Backend) bool { return b.Capacity == 0 })
 	for i := range x.Backends {
 		b := &x.Backends[i]
-		c := candidate{name: b.Name, weight: b.Weight, capacity: float64(x.VIP.Backends[i].Weight), limit: 1e6 * x.VIP.Backends[i].Capacity}
+		declared := &x.VIP.Backends[i]
+		c := sampled{candidate: candidate{name: b.Name, weight: b.Weight, capacity: float64(declared.Weight), limit: 1e6 * declared.Capacity}}
 		if rated {
-			c.capacity = x.VIP.Backends[i].Capacity
+			c.capacity = declared.Capacity
 		}
 		switch {
 		case b.State != vip.StateUp:
@@ -148,17 +150,17 @@ func (e *Engine) backendPorts(x *apps.VIP) []candidate {
 		if c.away == "" {
 			c.read(e)
 		}
-		out[i] = c
+		out = append(out, c)
 	}
 	return out
 }
 
 // setPorts are the ports of a set.
-func (e *Engine) setPorts(s apps.PortSet) []candidate {
-	out := make([]candidate, len(s.Ports))
+func (e *Engine) setPorts(s apps.PortSet) []sampled {
+	out := make([]sampled, len(s.Ports))
 	t := e.view.Load().Topo
 	for i, p := range s.Ports {
-		c := candidate{name: p.PortID.String(), port: p.PortID, capacity: p.Capacity}
+		c := sampled{candidate: candidate{name: p.PortID.String(), port: p.PortID, capacity: p.Capacity}}
 		switch q, known := t.Port(p.PortID); {
 		case !known:
 			c.away = "not known"
@@ -172,7 +174,7 @@ func (e *Engine) setPorts(s apps.PortSet) []candidate {
 	return out
 }
 
-func (c *candidate) read(e *Engine) {
+func (c *sampled) read(e *Engine) {
 	if r, ok := e.stats.Reading(c.port.DPID, c.port.No); ok {
 		c.reading = r
 	} else {

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"time"
 
+	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
@@ -13,26 +15,24 @@ const (
 	phaseSettle   = 5 * time.Second        // a VIP that waits for its switches no longer than this is not told of
 )
 
-// phases are what has been told of VIPs and backends.
-type phases struct {
-	vips    map[string]phase
-	drained map[backendKey]bool // whether it has
-}
+// phases are what has been told of VIPs, by id.
+type phases map[vip.ID]phase
 
 type phase struct {
+	of      *apps.VIP // as it was when last looked at
 	told    vip.Phase
 	pending time.Time // since when the VIP waits for its switches; zero: it does not
 }
 
 // watchPhases tells of VIPs that change between up, degraded and down, and of backends that have drained, until ctx ends.
 func (e *Engine) watchPhases(ctx context.Context) error {
-	p := phases{vips: map[string]phase{}, drained: map[backendKey]bool{}}
+	p := phases{}
 	for {
 		e.status.mu.Lock()
 		changed := e.status.changed
 		e.status.mu.Unlock()
 		begun := time.Now()
-		e.tellPhases(&p)
+		e.tellPhases(p)
 		took := time.Since(begun)
 		select {
 		case <-ctx.Done():
@@ -46,32 +46,30 @@ func (e *Engine) watchPhases(ctx context.Context) error {
 	}
 }
 
-func (e *Engine) tellPhases(p *phases) {
-	now, all := e.cfg.Now(), e.view.Load().VIPs
+func (e *Engine) tellPhases(p phases) {
+	now, v := e.cfg.Now(), e.view.Load()
 	counts := e.courses.begin(now, e.ctl.Switches())
-	switches, room := e.connected(), []vip.Applied{}
-	there := make(map[string]phase, len(all))
-	drained := make(map[backendKey]bool)
-	for _, x := range all {
+	switches, room := e.connected(), vip.Status{}
+	maps.DeleteFunc(p, func(id vip.ID, _ phase) bool { return v.VIP(id) == nil })
+	for _, x := range v.VIPs {
 		r := e.readVIPOn(x, switches, room) // one at a time: with many VIPs and switches all reads together are large
-		room = r.Status.Applied
+		room = r.Status
 		counts.note(x, r.Status.Backends)
-		next := p.vips[r.Name].next(now, r.Status.Phase)
-		there[r.Name] = next
-		if old, known := p.vips[r.Name]; next.told != old.told && (known || next.told != vip.PhaseUp) {
+		old, known := p[x.ID]
+		next := old.next(now, r.Status.Phase)
+		next.of = x
+		p[x.ID] = next
+		if next.told != old.told && (known || next.told != vip.PhaseUp) {
 			e.tell("vip", r.Name, withReason(string(next.told), r.Status.Reason))
 		}
 		for i, b := range r.Status.Backends {
-			key := backendKey{x.ID, x.Backends[i].ID}
-			drained[key] = b.State == vip.StateDrained
-			news := drained[key] && e.status.drainEnds(x.ID, key.backend, x.Backends[i].DrainSince)
-			if before, known := p.drained[key]; news && known && !before {
+			y := &x.Backends[i]
+			if b.State == vip.StateDrained && e.status.drainEnds(x.ID, y.ID, y.DrainSince) && known && old.of.BackendByID(y.ID) != nil {
 				e.tell("backend", r.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}
 	}
 	counts.end()
-	p.vips, p.drained = there, drained
 }
 
 // next is what is to be told of a VIP that is now in phase f. A short wait for switches is nothing to tell.

@@ -86,16 +86,18 @@ func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.
 func (e *Engine) connected() []flows.DPID { return slices.Sorted(maps.Keys(e.view.Load().Switches)) }
 
 // readVIP adds its status to a VIP.
-func (e *Engine) readVIP(x *apps.VIP) vip.Read { return e.readVIPOn(x, e.connected(), []vip.Applied{}) }
+func (e *Engine) readVIP(x *apps.VIP) vip.Read {
+	return e.readVIPOn(x, e.connected(), vip.Status{Applied: []vip.Applied{}, Backends: []vip.BackendStatus{}}) // lists, if empty ones
+}
 
-// readVIPOn is readVIP for some switches, with what they have confirmed put into the room given.
-func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room []vip.Applied) vip.Read {
+// readVIPOn is readVIP for some switches, which puts lists into the room of an earlier answer that is not needed any more.
+func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room vip.Status) vip.Read {
 	r := vip.Read{Spec: x.Spec, Version: x.Version, Origin: x.Origin}
-	applied, all := e.status.appliedTo(x, switches, x.Version, room)
+	applied, all := e.status.appliedTo(x, switches, x.Version, room.Applied)
 	r.Status.Applied = applied
 	r.Status.NewConnections = e.made(x)
 	states := make([]vip.State, len(x.Backends))
-	r.Status.Backends = make([]vip.BackendStatus, len(x.Backends))
+	r.Status.Backends = slices.Grow(room.Backends[:0], len(x.Backends))[:len(x.Backends)]
 	weight, now := 0, e.cfg.Now()
 	for i := range x.Backends {
 		if b := &x.Backends[i]; b.State == vip.StateUp {

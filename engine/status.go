@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 type status struct {
 	mu       sync.Mutex
 	acks     acks
-	shown    *apps.View // the newest of which all has been handed to the controller
-	backends map[backendKey]since
+	shown    *apps.View               // the newest of which all has been handed to the controller
+	backends map[vip.ID][]since       // by backend id
+	drained  map[backendKey]time.Time // when the drain began of which it is known that it has ended
 	known    map[flows.DPID]*knownSwitch
 	leaving  map[string]*vip.VIP // deleted VIPs by name, until every connected switch has let go of them
 	changed  chan struct{}       // closed at the next confirmation
@@ -28,9 +30,9 @@ type backendKey struct {
 
 // since is a backend's state and the time it began.
 type since struct {
+	backend uint32
 	state   vip.State
 	at      time.Time
-	drained time.Time // when the drain began of which it is known that it has ended
 }
 
 // knownSwitch is what is remembered of a switch, connected or not.
@@ -45,7 +47,7 @@ type knownSwitch struct {
 
 func newStatus() *status {
 	return &status{
-		acks: newAcks(), backends: map[backendKey]since{},
+		acks: newAcks(), backends: map[vip.ID][]since{}, drained: map[backendKey]time.Time{},
 		known: map[flows.DPID]*knownSwitch{}, leaving: map[string]*vip.VIP{}, changed: make(chan struct{}),
 	}
 }
@@ -114,11 +116,8 @@ func (s *status) lastHash(d flows.DPID) hashKnown {
 func (s *status) forget(x *vip.VIP) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k := range s.backends {
-		if k.vip == x.ID {
-			delete(s.backends, k)
-		}
-	}
+	delete(s.backends, x.ID)
+	maps.DeleteFunc(s.drained, func(k backendKey, _ time.Time) bool { return k.vip == x.ID })
 	for name, y := range s.leaving {
 		if s.left(y) {
 			delete(s.leaving, name)
@@ -133,7 +132,7 @@ func (s *status) left(x *vip.VIP) bool {
 		return false
 	}
 	for _, m := range s.acks.open {
-		if a := m[addressOwner(x.Address)]; a != nil && a.pending {
+		if m[addressOwner(x.Address)].pending {
 			return false
 		}
 	}

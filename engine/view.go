@@ -27,6 +27,10 @@ func (e *Engine) newView() *apps.View {
 	vips := make([]*apps.VIP, 0, len(e.model.vips))
 	for _, id := range slices.Sorted(maps.Keys(e.model.vips)) {
 		x := e.model.vips[id]
+		if prev := e.settledVIP(old, snap, x); prev != nil {
+			vips = append(vips, prev)
+			continue
+		}
 		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, now)}
 		e.probed(next)
 		e.model.number(next)
@@ -62,6 +66,24 @@ func (e *Engine) newView() *apps.View {
 func switchInfo(sw *controller.Switch) apps.SwitchInfo {
 	i := sw.Info()
 	return apps.SwitchInfo{DPID: i.DPID, Nicira: i.Nicira, OF15: i.Version >= 6}
+}
+
+// settledVIP is a VIP of the view before if it resolves to the same again at once: with thousands of VIPs, of which one at a time
+// changes, that is most of them.
+func (e *Engine) settledVIP(old *apps.View, snap *topo.Snapshot, x *vip.VIP) *apps.VIP {
+	if old == nil || old.Topo != snap || x.Spec.Health.Probes() || x.Spec.OnImbalance == vip.Reweight {
+		return nil
+	}
+	prev := old.VIP(x.ID)
+	if prev == nil || prev.VIP != x || prev.Generations != e.generations.all[x.ID] {
+		return nil
+	}
+	for i := range x.Backends {
+		if x.Drain(&x.Backends[i]) != nil { // it ends some time
+			return nil
+		}
+	}
+	return prev
 }
 
 // sameBackend reports whether no rule can differ between a and b: same state at the same place.

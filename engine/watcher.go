@@ -26,7 +26,7 @@ type watcher struct {
 	settings   apps.Watching
 	damper     damper
 	candidates []candidate // as last seen, compared or not
-	compared   []candidate // those that are, joined by port
+	compared   []sampled   // those that are, joined by port
 	detector   *anova.Detector
 	rest       int                  // samples without an alarm, for the next detector
 	rounds     *anova.Detector      // of the paper's scheduler; nil: there is none
@@ -52,7 +52,12 @@ type candidate struct {
 	limit    float64 // capacity in bits per second; 0: not known
 	weight   int     // in effect; 0 for a set's
 	away     string  // why it is not compared; empty: it is
-	reading  controller.Reading
+}
+
+// sampled is a candidate with its port's counters, if they are known.
+type sampled struct {
+	candidate
+	reading controller.Reading
 }
 
 func newWatcher(name, kind string, s apps.Watching, now time.Time) *watcher {
@@ -63,8 +68,8 @@ func newWatcher(name, kind string, s apps.Watching, now time.Time) *watcher {
 // stale is the age of a reading from which on it is none.
 func (w *watcher) stale() time.Duration { return max(staleRows*w.settings.Interval, leastRows) }
 
-// sample takes the ports as they are now, and tells what has happened.
-func (w *watcher) sample(now time.Time, candidates []candidate) (news []string) {
+// sample takes the ports as they are now, and tells what has happened. The list is used up, its room the caller's again.
+func (w *watcher) sample(now time.Time, candidates []sampled) (news []string) {
 	news = w.admit(now, candidates)
 	if row := w.row(); row != nil {
 		if tested, err := w.detector.Add(row); err != nil {
@@ -128,7 +133,7 @@ func (w *watcher) row() []float64 {
 	return row
 }
 
-func readings(list []candidate) []controller.Reading {
+func readings(list []sampled) []controller.Reading {
 	out := make([]controller.Reading, len(list))
 	for i, c := range list {
 		out[i] = c.reading
@@ -137,7 +142,7 @@ func readings(list []candidate) []controller.Reading {
 }
 
 // admit decides which candidates are compared, and begins anew if they are others than before.
-func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
+func (w *watcher) admit(now time.Time, candidates []sampled) (news []string) {
 	for i := range candidates {
 		c := &candidates[i]
 		if c.away == "" && now.Sub(c.reading.At) > w.stale() {
@@ -147,7 +152,7 @@ func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
 		if c.away == "" {
 			place = c.port
 		}
-		until, fresh := w.damper.steady(now, c.name, place)
+		until, fresh := w.damper.steady(now, c.name, w.placeBefore(i, c.name, place), place)
 		if fresh {
 			news = append(news, fmt.Sprintf("%s comes and goes: not compared until it has stayed for %s", c.name, until.Sub(now)))
 		}
@@ -155,18 +160,41 @@ func (w *watcher) admit(now time.Time, candidates []candidate) (news []string) {
 			c.away = "comes and goes: set aside until " + until.UTC().Format(time.RFC3339)
 		}
 	}
-	w.damper.keep(candidates)
-	before := w.compared
-	w.candidates, w.compared = candidates, joinPorts(candidates)
-	if w.detector == nil && w.why == "" || !slices.EqualFunc(before, w.compared, candidate.same) {
-		w.restart(now, difference(before, w.compared))
+	w.candidates = slices.Grow(w.candidates[:0], len(candidates))
+	for _, c := range candidates {
+		w.candidates = append(w.candidates, c.candidate)
+	}
+	w.damper.keep(w.candidates)
+	next := joinPorts(candidates)
+	if same := slices.EqualFunc(w.compared, next, sampled.same); !same || w.detector == nil && w.why == "" {
+		reason := difference(w.compared, next)
+		w.compared = slices.Clone(next)
+		w.restart(now, reason)
+	} else {
+		copy(w.compared, next)
 	}
 	return news
 }
 
-// joinPorts makes one of candidates behind the same port.
-func joinPorts(candidates []candidate) (out []candidate) {
-	at := make(map[topo.PortID]int, len(candidates))
+// placeBefore is where a candidate was compared when last looked at, the zero PortID if it was not: most often it was at the same place
+// of the list. One that is new has been where it is now.
+func (w *watcher) placeBefore(i int, name string, now topo.PortID) topo.PortID {
+	if i >= len(w.candidates) || w.candidates[i].name != name {
+		i = slices.IndexFunc(w.candidates, func(c candidate) bool { return c.name == name })
+	}
+	switch {
+	case i < 0:
+		return now
+	case w.candidates[i].away != "":
+		return topo.PortID{}
+	}
+	return w.candidates[i].port
+}
+
+// joinPorts makes one of candidates behind the same port, in the room of their list.
+func joinPorts(candidates []sampled) (out []sampled) {
+	at := make(map[topo.PortID]int)
+	out = candidates[:0]
 	for _, c := range candidates {
 		if c.away != "" {
 			continue
@@ -186,18 +214,18 @@ func joinPorts(candidates []candidate) (out []candidate) {
 }
 
 // same reports whether samples of a port as c and as o are comparable.
-func (c candidate) same(o candidate) bool {
+func (c sampled) same(o sampled) bool {
 	return c.samePort(o) && c.capacity == o.capacity && c.weight == o.weight
 }
 
-func (c candidate) samePort(o candidate) bool { return c.name == o.name && c.port == o.port }
+func (c sampled) samePort(o sampled) bool { return c.name == o.name && c.port == o.port }
 
 // difference is why samples of the ports compared now are not compared with those so far.
-func difference(before, now []candidate) string {
+func difference(before, now []sampled) string {
 	switch {
 	case len(before) == 0:
 		return "begun"
-	case slices.EqualFunc(before, now, candidate.samePort):
+	case slices.EqualFunc(before, now, sampled.samePort):
 		return "a weight has changed"
 	}
 	return "the ports compared have changed"

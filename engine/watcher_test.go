@@ -18,7 +18,7 @@ type loads struct {
 	w      *watcher
 	now    time.Time
 	random *rand.Rand
-	ports  []candidate
+	ports  []sampled
 	read   []bool // whether a port's statistics come
 	news   []string
 }
@@ -28,7 +28,7 @@ func newLoads(t *testing.T, ports int) *loads {
 	l := &loads{t: t, now: time.Unix(1_000_000, 0), random: rand.New(rand.NewPCG(1, 1))}
 	l.w = newWatcher("web", apps.KindVIP, s, l.now)
 	for i := range ports {
-		c := candidate{name: string(rune('a' + i)), port: topo.PortID{DPID: 1, No: uint32(i + 1)}, capacity: 1, weight: 1}
+		c := sampled{candidate: candidate{name: string(rune('a' + i)), port: topo.PortID{DPID: 1, No: uint32(i + 1)}, capacity: 1, weight: 1}}
 		l.ports, l.read = append(l.ports, c), append(l.read, true)
 	}
 	return l
@@ -224,10 +224,11 @@ func TestWatcherAndABouncingPort(t *testing.T) {
 func TestDamper(t *testing.T) {
 	d := damper{window: time.Minute}
 	here, now := topo.PortID{DPID: 1, No: 1}, time.Unix(1_000_000, 0)
-	place, changes := here, 0
+	place, before, changes := here, here, 0
 	var holds []time.Duration
 	for end := now.Add(2 * time.Hour); now.Before(end); now = now.Add(time.Second) {
-		until, fresh := d.steady(now, "b", place)
+		until, fresh := d.steady(now, "b", before, place)
+		before = place
 		if fresh {
 			holds = append(holds, until.Sub(now))
 		}
@@ -246,12 +247,15 @@ func TestDamper(t *testing.T) {
 		t.Errorf("set aside for %v, %d changes let through", holds, changes)
 	}
 	// Who stays for long begins anew.
-	d.steady(now, "b", here)
+	d.steady(now, "b", place, here)
 	for range 3 * 3600 {
 		now = now.Add(time.Second)
-		d.steady(now, "b", here)
+		d.steady(now, "b", here, here)
 	}
-	if until, fresh := d.steady(now, "b", topo.PortID{}); fresh || now.Before(until) {
+	if len(d.seen) != 0 {
+		t.Error("a name that has not moved for hours takes room")
+	}
+	if until, fresh := d.steady(now, "b", here, topo.PortID{}); fresh || now.Before(until) {
 		t.Error("set aside at the first change after hours")
 	}
 	d.keep(nil)
@@ -267,11 +271,12 @@ func BenchmarkWatch(b *testing.B) {
 	s := apps.Watching{Interval: time.Second, Test: anova.Defaults()}
 	random := rand.New(rand.NewPCG(1, 1))
 	now := time.Unix(1_000_000, 0)
-	watchers, all := make([]*watcher, vips), make([][]candidate, vips)
+	watchers, all := make([]*watcher, vips), make([][]sampled, vips)
 	for i := range watchers {
 		watchers[i] = newWatcher("web", apps.KindVIP, s, now)
 		for p := range ports {
-			all[i] = append(all[i], candidate{name: string(rune('a' + p)), port: topo.PortID{DPID: 1, No: uint32(p + 1)}, capacity: 1, weight: 1})
+			all[i] = append(all[i], sampled{candidate: candidate{name: string(rune('a' + p)), port: topo.PortID{DPID: 1, No: uint32(p + 1)}, capacity: 1,
+				weight: 1}})
 		}
 	}
 	second := func(n int) {

@@ -15,6 +15,9 @@ import (
 // File is the name of the database in its directory.
 const File = "evenflow.db"
 
+// fill is how full pages are left that are written: most keys are written in ascending order, after which nothing comes between.
+const fill = 0.9
+
 // lockWait is how long the lock of a process that is just ending is waited for.
 const lockWait = time.Second
 
@@ -103,6 +106,7 @@ func (t boltTx) Put(bucket, key string, value []byte) error {
 	if err != nil {
 		return err
 	}
+	b.FillPercent = fill
 	if err := b.Put([]byte(key), bytes.Clone(value)); err != nil {
 		return fmt.Errorf("store: put %s/%s: %w", bucket, key, boltError(err))
 	}

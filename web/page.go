@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -68,6 +67,15 @@ func public(p string) bool {
 	return p == "/" || p == "/favicon.svg" || strings.HasPrefix(p, "/assets/")
 }
 
+// kinds are the types of the dashboard's files, by extension: the same on every machine.
+var kinds = map[string]string{
+	".html":  "text/html; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".woff2": "font/woff2",
+}
+
 func readAssets(files fs.FS) (map[string]*asset, error) {
 	assets := map[string]*asset{}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -78,8 +86,8 @@ func readAssets(files fs.FS) (map[string]*asset, error) {
 			return err
 		}
 		data, err := fs.ReadFile(files, name)
-		kind := mime.TypeByExtension(path.Ext(name))
-		if kind == "" {
+		kind, known := kinds[path.Ext(name)]
+		if !known {
 			kind = "application/octet-stream"
 		}
 		sum := sha256.Sum256(data)

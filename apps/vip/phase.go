@@ -8,7 +8,7 @@ import (
 // PhaseOf is a VIP's health from the states of its backends. applied says whether every connected switch, and at least one,
 // has confirmed the VIP. The reason is empty when the phase is up.
 func PhaseOf(states []State, applied bool) (Phase, string) {
-	counts := make(map[State]int, len(states))
+	counts := make(map[State]int)
 	for _, s := range states {
 		counts[s]++
 	}

@@ -9,8 +9,8 @@ func TestHeapPercent(t *testing.T) {
 		want            int
 	}{
 		{0, 0, 100},           // before the first collection
-		{0, 20 * mb, 20},      // nothing happens
-		{1 * mb, 20 * mb, 20}, // next to nothing
+		{0, 20 * mb, 10},      // nothing happens
+		{1 * mb, 40 * mb, 10}, // next to nothing
 		{5 * mb, 20 * mb, 50}, // room for two seconds
 		{50 * mb, 20 * mb, 100},
 	} {

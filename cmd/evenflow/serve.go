@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,8 @@ func serveCommand(t *terminal) (*cobra.Command, *serveFlags) {
 				return err
 			}
 			defer stop()
+		} else {
+			runtime.MemProfileRate = 0 // nobody can ask for what that keeps
 		}
 		log := logrus.New()
 		log.SetOutput(t.err)
