@@ -16,6 +16,10 @@ const cacheLag = 100 * time.Millisecond
 // told to forget.
 const cacheLagMost = 2 * time.Second
 
+// forgetInterval is between the requests to forget the same, of which there are ten: Open vSwitch's userspace datapath (3.1) goes
+// through its table of connections while it deletes, and passes over some, up to half of what is left, when the table shrinks.
+const forgetInterval = 200 * time.Millisecond
+
 // owed are the connections that switches are to forget once they have confirmed what an owner wants. A switch that goes away
 // meanwhile is not asked later, but for what is stored (see debts): what its clients still send to endpoints that have gone comes to
 // the controller.
@@ -65,21 +69,19 @@ func (e *Engine) settleDebts(d flows.DPID, owner apps.Owner, seq uint64) {
 	if len(due) == 0 {
 		return
 	}
-	forget := func(list []apps.Forget) {
-		if sw, ok := e.ctl.Switch(d); ok {
+	forget := func() {
+		list := e.gone(e.view.Load(), d, due)
+		if sw, ok := e.ctl.Switch(d); ok && len(list) > 0 {
 			for i := range list {
 				sw.Forget(ctFlush(list[i]))
 			}
 			sw.Flush()
 		}
 	}
-	time.AfterFunc(cacheLag, func() { forget(due) })
-	time.AfterFunc(cacheLagMost, func() {
-		e.post(func() {
-			forget(e.gone(e.view.Load(), d, due))
-			e.paid(d, due)
-		})
-	})
+	for at := cacheLag; at < cacheLagMost; at += forgetInterval {
+		time.AfterFunc(at, forget)
+	}
+	time.AfterFunc(cacheLagMost, func() { e.post(func() { forget(); e.paid(d, due) }) })
 }
 
 func ctFlush(f apps.Forget) *openflow.CTFlush {
