@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evenflow/evenflow/agent"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -216,41 +217,61 @@ func TestOthelloPins(t *testing.T) {
 	p.noneDropped()
 }
 
-// The same while packets go all the time, agents report in the midst of changes, generations are dropped between them, and the
-// controller is killed again and again.
-func TestOthelloAgentsInTraffic(t *testing.T) { tryAgents(t, 300) }
-
-// tryAgents returns how many connections were pinned at most, and how many rows of cells there were.
-func tryAgents(t *testing.T, connections int) (pins, rows int) {
-	p := newHandOver(t, 9, func(s *vip.Spec) { s.Mode = vip.ModeOthello })
+// A controller that is killed at each of the steps by which pins come into effect is followed by one that finishes them, while packets go
+// all the time.
+func TestOthelloKilledWhilePinning(t *testing.T) {
+	p := newHandOver(t, 9, inOthello)
 	agents := newReporters(p.network, p.backends)
-	p.begin(connections, 40, 60)
-	for i := range 9 {
+	p.begin(150, 20, 40)
+	killed, pins := map[vip.Step]bool{}, 0
+	for round := 0; len(killed) < 3 && round < 30; round++ {
+		want := []vip.Step{vip.StepPrepare, vip.StepFlip, vip.StepSettle}[round%3]
+		if killed[want] {
+			continue
+		}
 		p.change("")
-		for range 3 {
-			agents.report()
+		if killed[want] = agents.until(want); !killed[want] {
+			delete(killed, want)
+			continue
 		}
-		if i%3 == 2 {
-			agents.alone(fmt.Sprintf("after %d changes", i+1))
-			r, err := p.vip("tcp")
+		p.ctl.kill()
+		time.Sleep(500 * time.Millisecond) // packets flow while nobody controls
+		p.ctl.start()
+		p.awaitReady()
+		agents.alone(fmt.Sprintf("killed at step %s", want))
+		r, err := p.vip("tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pins = max(pins, r.Status.HandOver.Pins)
+	}
+	if len(killed) < 3 || pins == 0 {
+		t.Errorf("killed at %v only, %d pins", killed, pins)
+	}
+	p.whole()
+}
+
+// until reports until pins for what a change has moved are at a step; false: they have been through it unseen.
+func (r *reporters) until(step vip.Step) bool {
+	r.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		r.report()
+		for {
+			x, err := r.vip("tcp")
 			if err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
-			pins, rows = max(pins, r.Status.HandOver.Pins), max(rows, agents.rows())
+			if x.Status.HandOver.Step == step {
+				return true
+			}
+			if x.Status.HandOver.Generations == 1 {
+				return false
+			}
+			if x.Status.HandOver.Step == vip.StepSteady {
+				break
+			}
 		}
-		if i%2 == 1 {
-			p.ctl.kill()
-			p.ctl.start()
-			p.awaitReady()
-		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	if broken, moved := p.end(); broken != 0 || moved != 0 {
-		t.Errorf("%d connections are broken, %d moved", broken, moved)
-	}
-	if pins == 0 {
-		t.Error("never a pin")
-	}
-	t.Logf("up to %d pins, %d rows of cells", pins, rows)
-	p.noneDropped()
-	return pins, rows
+	return false
 }
