@@ -57,7 +57,7 @@ func newProof(t *testing.T, connections, flows int) *proof {
 	ctx, cancel := context.WithCancel(w.ctx)
 	p.end = cancel
 	t.Cleanup(cancel)
-	pause := 250*time.Millisecond + time.Duration(connections)*700*time.Microsecond
+	pause := 250*time.Millisecond + time.Duration(connections)*1500*time.Microsecond
 	for i := range connections {
 		c := p.dial(p.client, "tcp", fmt.Sprint(":", 10000+i), address+":80")
 		name, err := p.asksLong(c)

@@ -11,21 +11,18 @@ import (
 
 // Priorities of an address's rules.
 const (
-	prioErrors    = 96  // table 30, above the same of mode group
-	prioFragments = 60  // below what mode group does with them, above the refusal of closed ports
-	prioMasked    = 100 // table 70
+	prioErrors = 96  // table 30, above the same of mode group
+	prioMasked = 100 // table 70
 )
 
 // address is what the VIPs of an address share: ICMP errors about their connections, and how their answers leave.
 //
-// An error tells its connection only to conntrack, so that each edge with backends is given a copy, and all but one drop it. A
-// fragment, the first one too, shows no rule its ports, and so there is no choice for it.
+// An error tells its connection only to conntrack, so that each edge with backends is given a copy, and all but one drop it.
 func (b *builder) address(a netip.Addr, vips []*apps.VIP) {
 	f := apps.FamilyOf(a)
 	b.rule(apps.TableAnswer, prioInvert, 0, state(apps.From(a), apps.CTInvalid, 0), flows.Go(apps.TableForward)) // translated
 	b.rule(apps.TableEgress, prioMasked, 0, apps.From(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
 	b.rule(apps.TableArrival, prioUntouched, 0, state(apps.To(a), apps.CTInvalid, 0))
-	b.rule(apps.TableVIP, prioFragments, 0, apps.To(a).NumMasked(flows.IPFrag, 1, 1))
 	group := b.edges(vips)
 	if len(group.Buckets) == 0 {
 		return

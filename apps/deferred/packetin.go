@@ -46,8 +46,6 @@ func DropReason(r *flows.Rule) (reason string, ok bool) {
 		return "", false
 	}
 	switch {
-	case r.Table == apps.TableVIP && r.Priority == prioFragments:
-		return "fragment to a VIP: it shows no ports to choose by", true
 	case r.Table == apps.TableArrival && r.Priority == prioStray:
 		return "ICMP to a VIP about a connection of another edge", true
 	case r.Table == apps.TableArrival:
