@@ -71,7 +71,7 @@ func TestWhoHashesOtherwiseIsRefused(t *testing.T) {
 			}
 			v := e.view.Load()
 			degraded, reason := deferred.New(deferred.Config{}).Limits(v, v.VIPs[0])
-			if refused := strings.Contains(reason, "mode deferred could be"); refused != (want == "other") || degraded != refused {
+			if refused := strings.Contains(reason, "mode deferred could be, on switch 0000000000000001: it hashes "); refused != (want == "other") || degraded != refused {
 				t.Errorf("%s: %q", want, reason)
 			}
 			if n := len(othello.New().Desired(v, vipOwner(v.VIPs[0].VIP))); n > 0 && want == "other" {

@@ -20,6 +20,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 		return false, ""
 	}
 	var unable, other, hidden, away, shared []string
+	var why string // the first of other cannot
 	for _, d := range x.Gateways() {
 		if _, connected := v.Switches[d]; !connected {
 			away = append(away, d.String())
@@ -30,6 +31,9 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 		case !i.Deferrable():
 			unable = append(unable, d.String())
 		case !i.Able(x):
+			if why == "" {
+				why = i.NoCodes
+			}
 			other = append(other, d.String())
 		}
 	}
@@ -49,7 +53,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	case len(unable) > 0:
 		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + some("switch", unable)
 	case len(other) > 0:
-		return true, "mode othello is not served, for connections are hashed otherwise than foretold, while mode deferred could be, on " + some("switch", other)
+		return true, "mode othello is not served, while mode deferred could be, on " + some("switch", other) + ": " + why
 	case len(unlike) > 0:
 		return true, "old connections are not found again after a change, since switches choose by different hashes: " + some("switch", unlike)
 	case len(away) > 0:
