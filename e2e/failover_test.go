@@ -153,6 +153,23 @@ func (p *failover) rules() (all []string) {
 	return all
 }
 
+// notLive is how many ports have their carrier, but are found dead by what watches them.
+func (p *failover) notLive() (n int) {
+	p.t.Helper()
+	for _, s := range p.switches {
+		ports, err := p.ports(dpid(s))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, q := range ports {
+			if q.Up && !q.Live {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // settledRules waits until all hosts have settled and there are so many detours.
 func (p *failover) settledRules(detours int) (rules []string) {
 	p.t.Helper()
@@ -194,6 +211,9 @@ func TestFailover(t *testing.T) {
 			p.ctl.start()
 			p.awaitLinks(2)
 			p.settledRules(0)
+			if n := p.notLive(); c.bfd > 0 && n != 2 {
+				t.Errorf("%d ports are up but not live, not the two ends of the cable", n)
+			}
 			p.goOn()
 			p.cables["s1-s3"].Restore()
 			p.awaitLinks(3)
