@@ -72,13 +72,13 @@ func tryKilledAtSteps(t *testing.T, p *handOver) {
 	p.whole()
 }
 
-// A switch to which everything comes a second late breaks nothing.
+// A switch to which everything comes half a second late breaks nothing.
 func TestHandOverSkewed(t *testing.T) { trySkewed(t, newHandOver(t, 13, nil)) }
 
 func trySkewed(t *testing.T, p *handOver) {
 	slow := p.sw(3)
 	p.begin(60, 20, 40)
-	slow.SetController("unix:" + late(t, slow, time.Second))
+	slow.SetController("unix:" + late(t, slow, time.Second/2))
 	p.awaitReady()
 	for range 2 {
 		p.change("")

@@ -18,7 +18,7 @@ import (
 )
 
 // answerLimit is how long a peer may take to answer; like patience it only gives up.
-const answerLimit = 15 * time.Second
+const answerLimit = 40 * time.Second
 
 // serveTCP answers each line that comes to a host's port with "HOST CLIENT LINE", where CLIENT is the address that it sees.
 func serveTCP(h *lab.Host, port int) {
@@ -99,15 +99,16 @@ func (w *network) dial(h *lab.Host, network, local, address string) *conn {
 // ask sends a line and returns the name of the backend that has answered and what it says of the client. A busy machine loses
 // datagrams: what has no answer is asked again, by another number, so that late answers are told from it.
 func (c *conn) ask(text string) (backend, client string, err error) {
-	const tries = 5
-	for try := 1; c.LocalAddr().Network() == "udp"; try++ {
+	if c.LocalAddr().Network() != "udp" {
+		return c.askOnce(text, answerLimit)
+	}
+	for end := time.Now().Add(answerLimit); ; {
 		c.asked++
-		backend, client, err = c.askOnce(fmt.Sprintf("%s (%d)", text, c.asked), answerLimit/tries)
-		if !errors.Is(err, os.ErrDeadlineExceeded) || try == tries {
+		backend, client, err = c.askOnce(fmt.Sprintf("%s (%d)", text, c.asked), 2*time.Second)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().After(end) {
 			return backend, client, err
 		}
 	}
-	return c.askOnce(text, answerLimit)
 }
 
 func (c *conn) askOnce(text string, limit time.Duration) (backend, client string, err error) {
