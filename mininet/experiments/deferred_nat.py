@@ -76,13 +76,10 @@ class ThroughEvenflow:
 
     def __init__(self, net, initial, fields, gateways=1):
         self.gateways = [net[s].dpid for s in net.topo.gateways] if fields["mode"] == "deferred" else []
-        self.vip = Service(net.controllers[0], "web", byhand.VIP, byhand.PORT, byhand.BACKEND_PORT, [h for h in net.hosts if h.name[0] == "b"])
-        backends = [self.vip.backend(name) for name in initial]
-        if self.gateways:
-            fields = dict(fields, gateways=self.gateways[:gateways])
-        self.vip.controller.call("POST", "/api/v1/vips?wait=60s", dict(fields, name="web", address=byhand.VIP, protocol="tcp", port=byhand.PORT,
-                                                                      backends=backends))
-        self.vip.await_states(dict.fromkeys(initial, "up"))
+        used = {"gateways": self.gateways[:gateways]} if self.gateways else {}
+        hosts = [h for h in net.hosts if h.name[0] == "b"]
+        self.vip = Service(net.controllers[0], "web", byhand.VIP, byhand.PORT, byhand.BACKEND_PORT, hosts, **fields, **used)
+        self.vip.declare(initial)
         self.vip.controller.await_("the VIP to be up", lambda: self.vip.read()["status"]["phase"] == "up")
         self.add, self.remove, self.close = self.vip.add, self.vip.remove, self.vip.delete
 
@@ -114,7 +111,7 @@ class Watched:
         return seen
 
     def look(self):
-        """How many live, how many have broken so far, and how many of these had no answer at all, without those of backends that are gone."""
+        """How many live, how many have broken so far, and how many of these had no answer: without those of backends that are gone."""
         alive, broken, _ = connections.reports(self.held)
         kinds = collections.Counter()
         for name in broken.keys() - self.lost:
@@ -202,7 +199,8 @@ def table(results):
 
     def cell(*of):
         return ", ".join("%.0f" % (100 * broken[*of, n] / alive[*of, n]) if alive[*of, n] else "–" for n in sizes)
-    rows = [[name] + [cell(method, event) for event in EVENTS] for method, name in NAMES.items() if any(r.method == method for r in results)]
+    measured = {r.method for r in results}
+    rows = [[name] + [cell(method, event) for event in EVENTS] for method, name in NAMES.items() if method in measured]
     return "Broken, in per cent of %d connections; of %s backends.\n\n" % (
         max(alive.values()), ", of ".join(map(str, sizes))) + report.table(["", *EVENTS], rows)
 
@@ -222,14 +220,14 @@ def plot(results, path):
         axis.set(yticks=[i + 0.27 for i in range(len(methods))], yticklabels=[NAMES[m].replace("`", "") for m in methods], xlim=(0, 100),
                  xlabel="broken, %", title=event)
     axes[0][0].invert_yaxis()
-    axes[0][-1].legend(fontsize=7, frameon=False, loc="lower right")
+    axes[0][EVENTS.index("gateway changed")].legend(fontsize=7, frameon=False, loc="upper right")  # where little breaks
     report.save(figure, path)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Live connections that break when backends or gateways change.")
     parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the table and the plot")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="of the backends that are drained, weighed, removed; of ports and places")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="of who is drained, weighed, removed; of ports and places")
     parser.add_argument("--sizes", type=int, nargs="+", default=[3, 10, 50], help="numbers of backends, 3 to 100")
     parser.add_argument("--methods", nargs="+", default=list(NAMES), choices=NAMES, metavar="METHOD", help="some of: " + ", ".join(NAMES))
     parser.add_argument("--held", type=int, default=100, help="connections, 300 at most")
@@ -238,6 +236,8 @@ def main():
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("it needs root")
+    if not 1 <= args.held <= 300 or not all(3 <= size <= 100 for size in args.sizes):
+        parser.error("backends are 3 to 100, connections 1 to 300")
     if args.quick:
         args.sizes, args.held = [3], 30
     setLogLevel("error")

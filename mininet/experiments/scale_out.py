@@ -44,7 +44,8 @@ WARM_UP = 50  # connections of each client before anything is measured
 FIRST_PORT = 10000  # of each client
 
 # One switch in one run; connections and failed are those of the run, in all. role: client, gateway, unused, backend.
-Result = collections.namedtuple("Result", "round method gateways switch role connections failed seconds cpu rss_begin rss_end flows conntrack")
+Result = collections.namedtuple("Result", "round method gateways switch role connections failed seconds"
+                                          " cpu rss_begin rss_end flows conntrack")
 
 
 class Daemon:
@@ -94,46 +95,57 @@ def measure(turn, method, used, each):
     return out
 
 
-def figures(results, method, used):
-    """Of a method with so many gateways, the median of all rounds of: connections a second; of the busiest gateway, the
-    processor time of 1,000 connections of the run in seconds, conntrack entries, cached flows, and memory grown in kB for
-    1,000 connections; and the processor time of all the switches."""
+def busiest(run, value):
+    """The most that a gateway in use has of something."""
+    return max(value(r) for r in run if r.role == "gateway")
+
+
+def thousands(run):
+    return run[0].connections / 1000
+
+
+# What a run, the results of all its switches, tells; processor time and what memory has grown by are those of 1,000 connections.
+COLUMNS = {
+    "connections/s": ("%.0f", lambda run: run[0].connections / run[0].seconds),
+    "CPU s, busiest gateway": ("%.2f", lambda run: busiest(run, lambda r: r.cpu) / thousands(run)),
+    "conntrack entries": ("%.0f", lambda run: busiest(run, lambda r: r.conntrack)),
+    "cached flows": ("%.0f", lambda run: busiest(run, lambda r: r.flows)),
+    "memory, MB": ("%.1f", lambda run: busiest(run, lambda r: r.rss_end) / 1024),
+    "grown, kB": ("%.0f", lambda run: busiest(run, lambda r: r.rss_end - r.rss_begin) / thousands(run)),
+    "CPU s, all switches": ("%.2f", lambda run: sum(r.cpu for r in run) / thousands(run)),
+}
+
+
+def figure(results, method, used, column):
+    """The median over all rounds."""
     rounds = collections.defaultdict(list)
     for r in results:
         if (r.method, r.gateways) == (method, used):
             rounds[r.round].append(r)
-    each = []
-    for some in rounds.values():
-        thousands, used_ones = some[0].connections / 1000, [r for r in some if r.role == "gateway"]
-        each.append((some[0].connections / some[0].seconds, max(r.cpu for r in used_ones) / thousands, max(r.conntrack for r in used_ones),
-                     max(r.flows for r in used_ones), max(r.rss_end - r.rss_begin for r in used_ones) / thousands,
-                     sum(r.cpu for r in some) / thousands))
-    return [statistics.median(column) for column in zip(*each)]
-
-
-HEAD = ["", "gateways", "connections/s", "CPU s, busiest gateway", "conntrack entries", "cached flows", "memory grown, kB", "CPU s, all switches"]
+    return statistics.median(map(COLUMNS[column][1], rounds.values()))
 
 
 def table(results):
     """The results as text for the documentation."""
-    rows = [[NAMES[m], n] + [text % value for text, value in zip(("%.0f", "%.2f", "%.0f", "%.0f", "%.0f", "%.2f"), figures(results, m, n))]
-            for m in NAMES for n in NUMBERS]
+    rows = [[NAMES[m], n] + [text % figure(results, m, n, column) for column, (text, _) in COLUMNS.items()] for m in NAMES for n in NUMBERS]
     unused = [1000 * r.cpu / r.connections for r in results if (r.method, r.role) == ("deferred", "unused")]
-    return ("Of %d connections; processor time and memory for 1,000 of them; medians of %d runs. A gateway not in use took %.2f s.\n\n" % (
-        max(r.connections for r in results), len({r.round for r in results}), statistics.median(unused)) + report.table(HEAD, rows))
+    head = ("Of %d connections; processor time, and what memory has grown by, for 1,000 of them; medians of %d runs. "
+            "A gateway not in use took %.2f s.\n\n")
+    return (head % (max(r.connections for r in results), len({r.round for r in results}), statistics.median(unused)) +
+            report.table(["", "gateways", *COLUMNS], rows))
 
 
 def plot(results, path):
     """Lines over the number of gateways, of each method."""
     pyplot = report.plotting()
-    figure, axes = pyplot.subplots(1, 3, figsize=(9, 2.6), layout="constrained")
-    for axis, column in zip(axes, (0, 1, 2)):
+    figures, axes = pyplot.subplots(1, 3, figsize=(9, 2.6), layout="constrained")
+    for axis, column in zip(axes, COLUMNS):
         for method, colour in zip(NAMES, ("#2a6fb0", "#c0392b")):
-            axis.plot(NUMBERS, [figures(results, method, n)[column] for n in NUMBERS], "o-", color=colour, label=NAMES[method].replace("`", ""))
-        axis.set(xticks=NUMBERS, xlabel="gateways", title=HEAD[2 + column] + (" for 1,000" if column == 1 else ""))
+            axis.plot(NUMBERS, [figure(results, method, n, column) for n in NUMBERS], "o-", color=colour, label=NAMES[method].replace("`", ""))
+        axis.set(xticks=NUMBERS, xlabel="gateways", title=column + (" for 1,000" if "CPU" in column else ""))
         axis.set_ylim(bottom=0)
     axes[0].legend(fontsize=7, frameon=False, loc="lower right")
-    report.save(figure, path)
+    report.save(figures, path)
 
 
 def main():
@@ -146,6 +158,8 @@ def main():
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("it needs root")
+    if not 1 <= args.rounds <= 5 or not 1 <= args.each <= 4000:
+        parser.error("rounds are 1 to 5, connections of each client 1 to 4000: it has so many ports")
     if args.quick:
         args.rounds, args.each = 1, 100
     setLogLevel("error")
