@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// udpLinger is how long a UDP conversation counts after the kernel has let go of it: by default it does after 30 s if it was never
-	// answered, while Open vSwitch keeps it for 60 s.
-	udpLinger = time.Minute
+	// udpLinger is how long a UDP conversation counts after the kernel has let go of it, which by default it does after 30 s if it was never
+	// answered. NATs keep silent ones for two minutes at least (RFC 4787, REQ-5).
+	udpLinger = 2 * time.Minute
 
 	// maxLogged is how many states the changes may hold that are kept for a controller that has not acknowledged them.
 	maxLogged = 1 << 16

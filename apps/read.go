@@ -99,7 +99,7 @@ type Connection struct {
 type Event struct {
 	ID      uint64     `json:"id"`
 	Time    time.Time  `json:"time"`
-	Kind    string     `json:"kind"`    // controller, switch, port, link, host, vip, backend, imbalance, config, error
+	Kind    string     `json:"kind"`    // controller, switch, port, link, host, agent, vip, backend, imbalance, config, error
 	Subject string     `json:"subject"` // its name
 	Message string     `json:"message"`
 	Origin  vip.Origin `json:"origin,omitempty"` // of kind config: where the change came from

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,11 +89,16 @@ func (e *Engine) live(x *apps.VIP, b *apps.Backend, after time.Time) (n int64, k
 		n, _ = h.Connections(x.ID, b.ID)
 		return n, true
 	}
-	at := apps.Served{VIP: x, Backend: b}.Listens()
-	for _, s := range e.view.Load().ServedBy(b.Address) {
-		if s.VIP.Proto() == x.Proto() && s.VIP.ID != x.ID && s.Listens().Overlaps(at) {
-			return 0, false
-		}
+	if portShared(e.view.Load(), x, b) {
+		return 0, false
 	}
-	return e.told.of(e.cfg.Now(), after, b.Address, x.Proto(), at)
+	return e.told.of(e.cfg.Now(), after, b.Address, x.Proto(), apps.Served{VIP: x, Backend: b}.Listens())
+}
+
+// portShared reports whether a backend's port serves another VIP as well.
+func portShared(v *apps.View, x *apps.VIP, b *apps.Backend) bool {
+	at := apps.Served{VIP: x, Backend: b}.Listens()
+	return slices.ContainsFunc(v.ServedBy(b.Address), func(s apps.Served) bool {
+		return s.VIP.Proto() == x.Proto() && s.VIP.ID != x.ID && s.Listens().Overlaps(at)
+	})
 }

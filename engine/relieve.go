@@ -45,6 +45,10 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 		since = steadySince{newest.ID, now}
 		e.relief.steady[x.ID] = since
 	}
+	datagrams := x.Proto() == apps.ProtoUDP
+	if datagrams && (len(g.Kept) == 1 || sharesPort(v, x)) {
+		return g // which pins are over edges know better, and clients' ports as clients have them
+	}
 	for _, d := range v.Topo.Switches() {
 		if _, here := v.Switches[d]; !here {
 			return g
@@ -64,8 +68,11 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 	if !ok {
 		return g
 	}
+	if datagrams {
+		live = append(live, pinned(x, newest, live)...)
+	}
 	next, err := othello.Relieve(g, x.Address, live)
-	if err == nil && next == g && slices.Equal(v.Takers(x), newest.Members) {
+	if err == nil && next == g && !datagrams && slices.Equal(v.Takers(x), newest.Members) {
 		next = othello.Repack(g, live)
 	}
 	if err == nil && next != g {
@@ -104,6 +111,32 @@ func (e *Engine) liveOf(v *apps.View, x *apps.VIP, now time.Time) []othello.Stat
 		return nil, false
 	})
 	return live
+}
+
+// sharesPort reports whether a backend's port serves another VIP as well. Then a client may have one port of its own for both, which
+// conntrack must change for one of them: hosts do not know it as the switches do.
+func sharesPort(v *apps.View, x *apps.VIP) bool {
+	for i := range x.Backends {
+		if portShared(v, x, &x.Backends[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// pinned are the flows that a generation pins and hosts do not tell of: they may only have been silent for long.
+func pinned(x *apps.VIP, k *vip.Generation, live []othello.State) (out []othello.State) {
+	told := make(map[othello.Tuple]bool, len(live))
+	for _, s := range live {
+		told[s.Tuple] = true
+	}
+	for _, p := range k.Pins {
+		t := othello.Tuple{Proto: x.Proto(), Src: p.Client, Dst: netip.AddrPortFrom(x.Address, p.Port)}
+		if b := x.BackendByID(p.Backend); b != nil && !told[t] {
+			out = append(out, othello.State{Tuple: t, Owner: p.Backend})
+		}
+	}
+	return out
 }
 
 // disputed is an error if two backends claim a connection: one of their agents is wrong, and which cannot be known. Older generations,

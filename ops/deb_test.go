@@ -142,7 +142,9 @@ func TestInstall(t *testing.T) {
 	if !strings.Contains(unit, "\nExecStart=/opt/evenflow/bin/evenflow serve --config /etc/evenflow.yaml\n") {
 		t.Errorf("the unit:\n%s", unit)
 	}
-	checkUnit(t, strings.ReplaceAll(unit, "/opt/", root+"/opt/")) // systemd looks for the program
+	checkUnit(t, "evenflow", strings.ReplaceAll(unit, "/opt/", root+"/opt/"), "[01]") // systemd looks for the program
+	agent := content(t, filepath.Join(root, "opt/evenflow/lib/systemd/system/evenflow-agent.service"))
+	checkUnit(t, "evenflow-agent", strings.ReplaceAll(agent, "/opt/", root+"/opt/"), "[0-2]")
 	page, err := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", filepath.Join(root, "opt/evenflow/share/man/man1/evenflow.1.gz")).CombinedOutput()
 	if err != nil || !strings.Contains(string(page), "evenflow - layer-4 load balancing") || !strings.Contains(string(page), "evenflow backend drain") ||
 		strings.Contains(string(page), "warning") {
@@ -150,18 +152,18 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// checkUnit fails unless systemd finds nothing wrong with the unit, and finds it confined.
-func checkUnit(t *testing.T, text string) {
+// checkUnit fails unless systemd finds nothing wrong with the unit, and finds it confined: exposed by so much, of 10.
+func checkUnit(t *testing.T, name, text, exposure string) {
 	t.Helper()
-	unit := filepath.Join(t.TempDir(), "evenflow.service")
+	unit := filepath.Join(t.TempDir(), name+".service")
 	if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out := tool(t, "systemd-analyze", "verify", "--man=no", unit); strings.Contains(out, "evenflow.service") {
+	if out := tool(t, "systemd-analyze", "verify", "--man=no", unit); strings.Contains(out, name+".service") {
 		t.Errorf("verify: %s", out)
 	}
 	out := tool(t, "systemd-analyze", "security", "--offline=true", "--no-pager", unit)
-	if !regexp.MustCompile(`Overall exposure level for evenflow.service: [01]\.[0-9]`).MatchString(out) {
+	if !regexp.MustCompile(`Overall exposure level for ` + name + `.service: ` + exposure + `\.[0-9]`).MatchString(out) {
 		t.Errorf("security: %s", out)
 	}
 }

@@ -27,7 +27,7 @@ func run(m *testing.M) int {
 	}
 	// What the tests run is read here, so that a result is cached for the same scripts only.
 	for _, f := range []string{"scripts/attach-bridge", "scripts/deb", "scripts/install", "scripts/manual", "Makefile",
-		"packaging/evenflow.service", "packaging/evenflow.yaml"} {
+		"packaging/evenflow.service", "packaging/evenflow-agent.service", "packaging/evenflow.yaml"} {
 		if _, err := os.ReadFile(filepath.Join("..", f)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
