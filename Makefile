@@ -2,7 +2,7 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall churn handover bench soak cover clean
+.PHONY: help build dashboard browser-test install deb deps test lint fuzz demo pingall churn handover othello bench soak cover clean
 
 # Print this list.
 help: ; @awk '/^# /{text=substr($$0,3)} /^[a-z-]+:/{sub(":.*","",$$1); printf "  make %-12s %s\n",$$1,text}' Makefile
@@ -42,6 +42,9 @@ churn: build ; /usr/bin/python3 mininet/churn.py
 
 # Hold 300 connections and 100 flows of datagrams of mode deferred in Mininet through 20 random changes; without hand-over they break (root).
 handover: build ; /usr/bin/python3 mininet/handover.py
+
+# Hold 300 connections and 100 flows of datagrams of mode othello in Mininet through ten changes, with agents; new connections as foretold (root).
+othello: build ; /usr/bin/python3 mininet/othello.py
 
 # Test the dashboard in a real browser at a live controller (root, Chromium).
 browser-test: build ; scripts/browser-test
