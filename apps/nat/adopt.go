@@ -118,7 +118,7 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 	p := s.plan.Load()
 	t := p.target(found.target.id)
 	since := s.app.now() - found.age()
-	e, known := sh.conns[k]
+	e, known := s.find(sh, k)
 	if old := p.target(e.backend); known && e.dpid != d && old != nil && since > max(e.since, e.added) {
 		s.leave(p, old, k, e.dpid, new(scratch))
 		s.end(sh, p, old, k)
@@ -146,7 +146,7 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 		s.rebind(p, k, t, since)
 	}
 	e.missing, e.rested, e.sampled, e.idle = found.missing(), 0, 0, p.idle
-	sh.conns[k] = e
+	s.keep(sh, k, e)
 	return true
 }
 
@@ -182,7 +182,7 @@ func (s *service) lose(d flows.DPID, found map[key]*pair) {
 		sh := &shards[i]
 		sh.mu.Lock()
 		p := s.plan.Load()
-		for k, e := range sh.conns {
+		for k, e := range sh.conns.all {
 			if t := p.target(e.backend); e.dpid == d && found[k] == nil && t != nil {
 				s.end(sh, p, t, k)
 			}

@@ -40,7 +40,7 @@ func (s *service) connected(p *plan, k key) *target {
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	e, ok := sh.conns[k]
+	e, ok := s.find(sh, k)
 	if !ok {
 		return nil
 	}

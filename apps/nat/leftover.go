@@ -36,7 +36,7 @@ func (a *App) takeLeftovers(out map[flows.DPID][]flows.Rule) {
 	for _, l := range list {
 		sh := l.service.shard(l.key)
 		sh.mu.Lock()
-		e, known := sh.conns[l.key]
+		e, known := l.service.find(sh, l.key)
 		sh.mu.Unlock()
 		back := known && e.dpid == l.dpid
 		if !back {

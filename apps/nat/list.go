@@ -33,7 +33,7 @@ func (s *service) list(sh *shard, out []apps.Connection, max int) []apps.Connect
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
-	for k, e := range sh.conns {
+	for k, e := range sh.conns.all {
 		if max > 0 && len(out) == max {
 			break
 		}

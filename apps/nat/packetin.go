@@ -71,7 +71,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 	x := a.scratch.Get().(*scratch)
 	defer a.scratch.Put(x)
 	var t *target
-	e, known := sh.conns[k]
+	e, known := s.find(sh, k)
 	if known {
 		if t = p.target(e.backend); t == nil {
 			return true
@@ -133,7 +133,7 @@ func (s *service) resume(sh *shard, p *plan, t *target, k key, e *entry, in *app
 		e.isn, e.begun = in.Frame.Seq, true
 	}
 	e.missing, e.rested, e.sampled, e.idle = 0, 0, 0, p.idle
-	sh.conns[k] = *e
+	s.keep(sh, k, *e)
 	return true
 }
 

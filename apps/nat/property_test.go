@@ -266,7 +266,7 @@ func (w *world) check() {
 	entries := 0
 	shards := s.shards()
 	for i := range shards {
-		for k, e := range shards[i].conns {
+		for k, e := range shards[i].conns.all {
 			entries++
 			live[e.backend]++
 			t := p.target(e.backend)

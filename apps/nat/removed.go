@@ -56,7 +56,7 @@ func (a *App) with(v *apps.View, d flows.DPID, r *flows.Rule, out apps.Reply, f 
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
-	e, known := sh.conns[k]
+	e, known := s.find(sh, k)
 	if !known || e.dpid != d {
 		return // over, or at home elsewhere by now
 	}
@@ -69,7 +69,7 @@ func (a *App) with(v *apps.View, d flows.DPID, r *flows.Rule, out apps.Reply, f 
 	f(&locked{s: s, sh: sh, p: p, t: t, k: k, e: e, x: x, nicira: nicira(v, d), out: out}, h)
 }
 
-func (c *locked) keep() { c.sh.conns[c.k] = c.e }
+func (c *locked) keep() { c.s.keep(c.sh, c.k, c.e) }
 
 // end ends the connection, and deletes those of its rules that are still there.
 func (c *locked) end() {

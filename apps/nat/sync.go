@@ -105,7 +105,7 @@ func (s *service) sweep(out map[flows.DPID][]flows.Rule, of func(*target) fate, 
 		sh.mu.Lock()
 		p := s.plan.Load()
 		sh.closed = sh.closed || closed
-		for k, e := range sh.conns {
+		for k, e := range sh.conns.all {
 			t := p.target(e.backend)
 			if t == nil {
 				continue

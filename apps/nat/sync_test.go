@@ -77,7 +77,7 @@ func TestEndOfAVIP(t *testing.T) {
 
 func owned(a *App) (n int) {
 	for i := range a.tuples.shards {
-		n += len(a.tuples.shards[i].owners)
+		n += a.tuples.shards[i].owners.used
 	}
 	return n
 }

@@ -39,9 +39,9 @@ type table [shardCount]shard
 
 type shard struct {
 	mu     sync.Mutex
-	conns  map[key]entry // nil before the first
-	closed bool          // the VIP is gone
-	_      [40]byte
+	conns  open[key, entry]
+	closed bool // the VIP is gone
+	_      [16]byte
 }
 
 // counts of a backend; they outlive its plans.
@@ -75,8 +75,16 @@ func (s *service) shard(k key) *shard {
 	if t == nil {
 		t = s.makeTable()
 	}
-	return &t[maphash.Comparable(s.seed, k)%shardCount]
+	return &t[s.hash(k)%shardCount]
 }
+
+func (s *service) hash(k key) uint64 { return maphash.Comparable(s.seed, k) }
+
+// find is what a shard, which is locked, has under a key.
+func (s *service) find(sh *shard, k key) (entry, bool) { return sh.conns.get(slotHash(s.hash(k)), k) }
+
+// keep puts it there.
+func (s *service) keep(sh *shard, k key, e entry) { sh.conns.set(slotHash(s.hash(k)), k, e) }
 
 func (s *service) makeTable() *table {
 	s.table.CompareAndSwap(nil, new(table))
@@ -163,17 +171,14 @@ func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, ent
 
 // enter counts a connection whose size and answers have been claimed.
 func (s *service) enter(sh *shard, t *target, k key, e entry) {
-	if sh.conns == nil {
-		sh.conns = map[key]entry{}
-	}
-	sh.conns[k] = e
+	s.keep(sh, k, e)
 	t.counts.live.Add(1)
 	t.counts.total.Add(1)
 }
 
 // end ends a connection, whose shard is locked.
 func (s *service) end(sh *shard, p *plan, t *target, k key) {
-	delete(sh.conns, k)
+	sh.conns.remove(slotHash(s.hash(k)), k)
 	s.app.tuples.release(p.answer(t, k))
 	t.counts.live.Add(-1)
 	s.size.Add(-1)

@@ -19,17 +19,11 @@ type tuples struct {
 
 type tupleShard struct {
 	mu     sync.Mutex
-	owners map[uint64]tupleOwner
-	_      [48]byte
+	owners open[uint32, tupleOwner] // by half of the hash, as the other half is what the table goes by
+	_      [24]byte
 }
 
-func newTuples() *tuples {
-	x := &tuples{seed: maphash.MakeSeed()}
-	for i := range x.shards {
-		x.shards[i].owners = map[uint64]tupleOwner{}
-	}
-	return x
-}
+func newTuples() *tuples { return &tuples{seed: maphash.MakeSeed()} }
 
 // tupleOwner is the connection whose answers a tuple is: with the tuple's destination, or in a hairpin its source, as client.
 type tupleOwner struct {
@@ -45,36 +39,36 @@ func (o tupleOwner) key(t fiveTuple) key {
 	return key{t.dst, t.dport, o.vport}
 }
 
-func (x *tuples) find(t fiveTuple) (*tupleShard, uint64) {
+// find is where a tuple is kept, under which hash and key.
+func (x *tuples) find(t fiveTuple) (sh *tupleShard, hash, key uint32) {
 	h := maphash.Comparable(x.seed, t)
-	return &x.shards[h%uint64(len(x.shards))], h
+	return &x.shards[h%uint64(len(x.shards))], slotHash(h), uint32(h)
 }
 
 // claim takes a tuple; false if somebody has it.
 func (x *tuples) claim(t fiveTuple, o tupleOwner) bool {
-	sh, h := x.find(t)
+	sh, hash, key := x.find(t)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if _, taken := sh.owners[h]; taken {
+	if _, taken := sh.owners.get(hash, key); taken {
 		return false
 	}
-	sh.owners[h] = o
+	sh.owners.set(hash, key, o)
 	return true
 }
 
 // release gives a claimed tuple back.
 func (x *tuples) release(t fiveTuple) {
-	sh, h := x.find(t)
+	sh, hash, key := x.find(t)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	delete(sh.owners, h)
+	sh.owners.remove(hash, key)
 }
 
 // owner is who has claimed a tuple. Whoever asks must check that the connection's tuple is the one asked for.
 func (x *tuples) owner(t fiveTuple) (tupleOwner, bool) {
-	sh, h := x.find(t)
+	sh, hash, key := x.find(t)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	o, ok := sh.owners[h]
-	return o, ok
+	return sh.owners.get(hash, key)
 }
