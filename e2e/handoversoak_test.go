@@ -3,9 +3,18 @@
 package e2e
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
 )
 
 // The whole proof over tunnels: 300 TCP connections and 100 flows of datagrams through twenty changes, and what breaks without hand-over.
@@ -17,5 +26,100 @@ func TestHandOverTunnelsWhole(t *testing.T) {
 				tryLacking(t, func(t *testing.T, set func(*vip.Spec)) *handOver { return handOverTunnelled(t, kind, set) })
 			})
 		})
+	}
+}
+
+// cut is a way to a switch's controller that can be taken away, so that the switch keeps its rules.
+func cut(t *testing.T, s *lab.Switch) (path string, away func()) {
+	t.Helper()
+	path = filepath.Join(filepath.Dir(s.ControllerSocket()), "cut.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var open []net.Conn
+	away = func() {
+		_ = l.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}
+	t.Cleanup(away)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", s.ControllerSocket())
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			mu.Lock()
+			open = append(open, c, to)
+			mu.Unlock()
+			go func() { _, _ = io.Copy(to, c); _ = to.Close() }()
+			go func() { _, _ = io.Copy(c, to); _ = c.Close() }()
+		}
+	}()
+	return path, away
+}
+
+// A gateway that has lost its controller goes on choosing by the generation that it had, which is kept for as long as connections that began so
+// live, whenever it comes back.
+//
+//	c1 ── s1 ── s2 (b1, b2) ── s3 (b3, b4)
+func TestHandOverBehind(t *testing.T) {
+	w := line(t, 3, "OpenFlow15")
+	p := &handOver{network: w, client: w.host("c1", 11, 1, 1)}
+	for i := range 4 {
+		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 2+i/2, 1+i%2))
+	}
+	serve(8080, p.backends...)
+	p.seen.listen(5353, p.backends...)
+	w.start()
+	const idle = 3 * time.Second
+	for i, s := range handOverServices {
+		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred,
+			HandOverIdle: vip.Duration(idle)}, s.port, p.backends...)
+	}
+	path, away := cut(t, w.sw(1))
+	w.sw(1).SetController("unix:" + path)
+	w.awaitReady()
+	away()
+	w.awaitConnected(2)
+	all := func(backend string, how map[string]any) {
+		t.Helper()
+		for _, s := range handOverServices {
+			w.change(http.MethodPatch, s.name+"/backends/"+backend, how)
+		}
+	}
+	all("b1", map[string]any{"admin": "draining"})
+	p.begin(40, 10, 20)
+	time.Sleep(2 * idle)
+	if r, err := w.vip("tcp"); err != nil || r.Status.HandOver.Generations < 2 {
+		t.Errorf("%+v, %v", r.Status.HandOver, err)
+	}
+	w.sw(1).SetController("unix:" + w.sw(1).ControllerSocket())
+	w.awaitReady()
+	p.settled()
+	all("b2", map[string]any{"weight": 3})
+	time.Sleep(2 * idle)
+	p.whole()
+	at := map[string]int{}
+	for _, c := range p.held[:40] {
+		name, _, err := c.ask("where")
+		if err != nil {
+			t.Error(errors.Join(err, errors.New(c.LocalAddr().String())))
+		}
+		at[name]++
+	}
+	t.Logf("%v", at)
+	if at["b1"] == 0 {
+		t.Error("nothing is at b1: the gateway has not chosen by what it had")
 	}
 }

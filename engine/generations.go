@@ -35,6 +35,9 @@ const (
 	// absence is how long a switch that is known and not connected counts as connected: it may be on its way back, and forwards
 	// meanwhile.
 	absence = 15 * time.Second
+
+	// awayMost is for how long after that it is taken to choose by what it had, which is kept for it.
+	awayMost = time.Hour
 )
 
 func newGenerations() *generations {

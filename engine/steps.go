@@ -77,11 +77,16 @@ func (e *Engine) nextGenerations(v *apps.View, x *apps.VIP, now time.Time) *vip.
 			if at := since.Add(cacheLag); now.Before(at) {
 				e.generations.lookAt(at)
 			} else {
-				g = g.Next(x.Spec.HandOver)
+				if g = g.Next(x.Spec.HandOver); g.Steady() && x.Spec.Mode == vip.ModeDeferred {
+					g = g.Trail(e.generations.away(now))
+				}
 				e.generations.lookAt(now) // there may be more to do at once
 			}
 		}
 		return g
+	}
+	if g != nil && g.Behind != 0 && !e.generations.away(now) {
+		return g.Resettle()
 	}
 	if g != nil {
 		g = e.retire(v, x, g, now)
@@ -131,13 +136,12 @@ func (e *Engine) confirmedSince(v *apps.View, x *apps.VIP, now time.Time) time.T
 		gs.confirmed[x.ID] = time.Time{}
 		return time.Time{}
 	}
-	for d, until := range gs.missing {
+	for _, until := range gs.missing {
 		if now.Before(until) {
 			gs.lookAt(until)
 			gs.confirmed[x.ID] = time.Time{}
 			return time.Time{}
 		}
-		delete(gs.missing, d)
 	}
 	if gs.confirmed[x.ID].IsZero() {
 		gs.confirmed[x.ID] = now
@@ -145,8 +149,20 @@ func (e *Engine) confirmedSince(v *apps.View, x *apps.VIP, now time.Time) time.T
 	return gs.confirmed[x.ID]
 }
 
-// retire drops the oldest generations while no packet of their connections has been seen for long. Connections of those that went
-// before, for pins, are where the oldest has them.
+// away reports whether a switch is that may be forwarding still, by what it last had.
+func (gs *generations) away(now time.Time) bool {
+	for d, until := range gs.missing {
+		if end := until.Add(awayMost); now.Before(end) {
+			gs.lookAt(end)
+			return true
+		}
+		delete(gs.missing, d)
+	}
+	return false
+}
+
+// retire drops the oldest generations while no packet of their connections has been seen for long, but none by which a switch may still choose.
+// Connections of those that went before, for pins, are where the oldest has them.
 func (e *Engine) retire(v *apps.View, x *apps.VIP, g *vip.Generations, now time.Time) *vip.Generations {
 	quiet := map[uint32]time.Time{} // what has been dropped is not in it any more
 	for _, k := range g.Kept[min(1, len(g.Kept)):] {
@@ -163,7 +179,7 @@ func (e *Engine) retire(v *apps.View, x *apps.VIP, g *vip.Generations, now time.
 		quiet[oldest[0].ID] = heard
 	}
 	e.generations.quiet[x.ID] = quiet
-	for len(g.Kept) > 1 {
+	for len(g.Kept) > 1 && g.Kept[len(g.Kept)-1].ID != g.Behind {
 		at := quiet[g.Kept[len(g.Kept)-1].ID].Add(time.Duration(x.Spec.HandOverIdle))
 		switch {
 		case now.Before(at):

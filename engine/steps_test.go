@@ -183,6 +183,41 @@ func TestStepsWaitForMissing(t *testing.T) {
 	p.after(cacheLag, true, "flip 1:a")
 }
 
+// By what a switch had that is away it may still choose: that generation is noted with new connections, and kept, until it is back.
+func TestStepsBehind(t *testing.T) {
+	p := newStepper(t, 32)
+	p.x.Spec.HandOverIdle = vip.Duration(time.Minute)
+	p.through("a", "steady 1:a")
+	leave := func(names string) {
+		p.generations.missing[7] = p.now.Add(absence)
+		p.up(names)
+		for range 8 {
+			p.now = p.now.Add(absence)
+			p.look(true)
+		}
+	}
+	leave("ab")
+	p.through("abc", "steady 3:abc 2:ab 1:a")
+	if g := p.x.Generations; g.Behind != 1 || g.Age() != 1 {
+		t.Errorf("behind %d, age %d", g.Behind, g.Age())
+	}
+	p.after(10*time.Minute, true, "steady 3:abc 2:ab 1:a") // nobody has heard of any
+	delete(p.generations.missing, 7)
+	p.after(0, true, "settle 3:abc 2:ab 1:a")
+	p.after(0, true, "settle 3:abc 2:ab 1:a")
+	p.after(cacheLag, true, "steady 3:abc 2:ab 1:a")
+	if g := p.x.Generations; g.Behind != 0 || g.Age() != 3 {
+		t.Errorf("behind %d, age %d", g.Behind, g.Age())
+	}
+	p.tally.noteAges(1, p.now.Add(time.Minute), nil)
+	p.after(time.Minute, true, "steady 3:abc")
+	// One that does not come back is left behind after an hour.
+	leave("abC")
+	p.after(0, true, "steady 4:ab 3:abc")
+	p.after(awayMost-10*absence, true, "steady 4:ab 3:abc")
+	p.after(10*absence, true, "settle 4:ab 3:abc")
+}
+
 // When as many generations are kept as may be a change waits until the oldest is silent, has a twin, or is dropped by the operator.
 func TestStepsAtTheLimit(t *testing.T) {
 	p := newStepper(t, 3)

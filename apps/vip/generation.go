@@ -61,6 +61,8 @@ type Generations struct {
 	Last uint32       `json:"last"` // the last id given
 	Kept []Generation `json:"kept"` // the newest first
 	Drop bool         `json:"drop"` // the oldest may be dropped for the next change, whatever breaks
+
+	Behind uint32 `json:"behind,omitempty"` // the oldest generation by which a switch that is away may still choose; 0: none is away
 }
 
 // Newest is the newest generation; nil: there is none.
@@ -84,16 +86,42 @@ func (g *Generations) Current() int {
 	return 1
 }
 
-// Age is the generation noted with connections made now, 0 if there is none: the one by which all switches choose, and the older
+// Age is the generation noted with connections made now, 0 if there is none: the one by which all switches choose, and an older
 // one while some may choose by it.
 func (g *Generations) Age() uint32 {
 	switch {
 	case g == nil || len(g.Kept) == 0:
 		return 0
+	case g.keeps(g.Behind):
+		return g.Behind
 	case g.Step == StepSteady || len(g.Kept) == 1:
 		return g.Kept[0].ID
 	}
 	return g.Kept[1].ID
+}
+
+// keeps reports whether a generation is among those that are kept.
+func (g *Generations) keeps(id uint32) bool {
+	return slices.ContainsFunc(g.Kept, func(k Generation) bool { return k.ID == id })
+}
+
+// Trail notes that a switch is away, which may still choose by the generation before the newest, or by an older one as noted before; or that none is.
+func (g *Generations) Trail(away bool) *Generations {
+	next := *g
+	switch {
+	case !away:
+		next.Behind = 0
+	case len(g.Kept) > 1 && !g.keeps(g.Behind):
+		next.Behind = g.Kept[1].ID
+	}
+	return &next
+}
+
+// Resettle takes the last step of the last change again, since switches have come that were away.
+func (g *Generations) Resettle() *Generations {
+	next := *g
+	next.Step = StepSettle
+	return &next
 }
 
 // Steady reports whether no change is under way.
@@ -108,7 +136,7 @@ func (g *Generations) Begin(members []Member) *Generations {
 func (g *Generations) BeginAs(newest Generation) *Generations {
 	next := &Generations{Step: StepPrepare, Last: 1}
 	if g != nil {
-		next.Last, next.Kept = g.Last+1, g.Kept
+		next.Last, next.Kept, next.Behind = g.Last+1, g.Kept, g.Behind
 	}
 	newest.ID = next.Last
 	next.Kept = append([]Generation{newest}, next.Kept...)
