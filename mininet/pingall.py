@@ -38,14 +38,14 @@ def add_ipv6(hosts):
 
 
 def ping_all(addresses):
-    """Each host pings each other one's address once, all hosts at a time; the pairs that got no answer."""
+    """Each host pings each other one's address, all hosts at a time, and again if a busy switch has lost that; the pairs without answer."""
     shells = []
     for host in addresses:
         others = " ".join(address for other, address in addresses.items() if other is not host)
-        shells.append(evenflow.popen_in(host, ["sh", "-c", "for ip in %s; do ping -c1 -W10 $ip >/dev/null || echo $ip; done" % others]))
+        shells.append(evenflow.popen_in(host, ["sh", "-c", "p='ping -qc1 -W10'; for ip in %s; do $p $ip >/dev/null || $p $ip >/dev/null || echo $ip; done" % others]))
     lost = []
     for host, shell in zip(addresses, shells):
-        out, err = shell.communicate(timeout=evenflow.LIMIT + 12 * len(addresses))
+        out, err = shell.communicate(timeout=evenflow.LIMIT + 24 * len(addresses))
         if shell.returncode:
             raise RuntimeError("%s cannot ping: %s" % (host.name, err.decode(errors="replace")))
         lost += ["%s to %s" % (addresses[host], ip) for ip in out.decode().split()]

@@ -71,7 +71,7 @@ export class Browser {
       colorScheme: "light",
       ...options,
     });
-    b.context.setDefaultTimeout(20000);
+    b.context.setDefaultTimeout(60000);
     return b;
   }
 
@@ -100,8 +100,8 @@ export class Browser {
   }
 }
 
-/** Calls check until it returns something true or does not throw, which is returned. */
-export async function until(what, check, limit = 20000) {
+/** Calls check until it returns something true or does not throw, which is returned. The limit decides when a broken page is given up. */
+export async function until(what, check, limit = 60000) {
   const end = Date.now() + limit;
   let told = "";
   for (;;) {
