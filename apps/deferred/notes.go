@@ -76,7 +76,7 @@ func (b *builder) notesOf(x *apps.VIP) {
 	for i := range x.Backends {
 		y := &x.Backends[i]
 		if y.Host != nil && y.Host.At.DPID == b.at.DPID && b.view.Serves(x, y) {
-			b.rule(apps.TableNoted, prioRight, x.ID, ours().Num(flows.CTMark, uint64(y.Endpoint)).MAC(flows.EthDst, y.Host.MAC),
+			b.rule(apps.TableNoted, prioRight, x.ID, ours().Num(flows.CTMark, uint64(y.Endpoint)).MAC(flows.EthDst, y.Way()),
 				flows.SetNum(apps.RegIgnored, 0))
 		}
 	}

@@ -65,6 +65,21 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// A backend that shares its host's MAC is told by its own.
+func TestNotesTellBackendsOfOneHostApart(t *testing.T) {
+	v := noteView([][]uint32{{1, 2}, {1}})
+	x := v.VIPs[0]
+	x.Backends[1].Host, x.Backends[1].Aliased = x.Backends[0].Host, true
+	way := x.Backends[1].Way()
+	for _, r := range vipState(v, 1).Rules {
+		mark, _ := r.Match.Get(flows.CTMark)
+		if mac, has := r.Match.Get(flows.EthDst); has && r.Table == apps.TableNoted && mark.Value == flows.U64(1002, 4) && mac.Value == way.Value() {
+			return
+		}
+	}
+	t.Error("no rule for the backend's own MAC")
+}
+
 // Notes say whose a flow is; those of another generation, of another VIP, or of a backend that has gone say nothing, and no
 // flow is there twice.
 func TestNotesAreRead(t *testing.T) {
