@@ -57,6 +57,9 @@ func (s *Server) registerAgents(a api) {
 	op.Description = "With Content-Type " + wire.Type + " it is a conversation that goes on, as docs/agent.md says; with " + typeJSON +
 		" all TCP connections at once. It takes the token of the host's agent, too."
 	huma.Register(a, op, s.reportStates)
+	talk := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Lines of JSON, compressed by gzip"}}
+	o := operationOf(a.OpenAPI().Paths[op.Path], op.Method)
+	o.RequestBody.Content[wire.Type], o.Responses["200"].Content[wire.Type] = talk, talk
 	get(a, "list-agents", "/agents", "The agents of backends' hosts", func(context.Context, *struct{}) (*listOutput[apps.AgentStatus], error) {
 		return listOf(s.eng.Agents()), nil
 	})

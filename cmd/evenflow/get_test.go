@@ -67,6 +67,8 @@ func reads() map[string]answer {
 		"GET /api/v1/hosts": {body: `{"items":[
 			{"mac":"02:00:00:00:00:01","addresses":["10.0.0.1","10.0.0.9"],"dpid":"0000000000000001","port_no":1,"live":true},
 			{"mac":"02:00:00:00:00:02","addresses":[],"dpid":"0000000000000002","port_no":3,"live":false}]}`},
+		"GET /api/v1/agents": {body: `{"items":[{"host":"10.0.0.1","connected":true,"reason":"","tcp":12,"udp":3},
+			{"host":"10.0.0.2","connected":false,"reason":"it has hung up","tcp":0,"udp":null}]}`},
 		"GET /api/v1/links": {body: `{"items":[{"a":{"dpid":"0000000000000001","port_no":2},"b":{"dpid":"0000000000000002","port_no":10}}]}`},
 		"GET /api/v1/vips/web/connections": {body: `{"items":[
 			{"client":"10.0.0.9:40000","vip_port":80,"backend":"b1","dpid":"0000000000000001","since":"2026-05-01T11:59:00Z"}]}`},
@@ -88,6 +90,11 @@ func TestGetTables(t *testing.T) {
 NAME  SERVICE               MODE  PHASE     UP   CONNECTIONS  VERSION  ORIGIN  REASON
 web   10.0.0.100:80/tcp     nat   degraded  1/3  15           7        api     1 of 2 backends up: 1 down
 dns   10.0.0.100:53-54/udp  nat   down      0/0  0            1        file    no backends
+`},
+		{"get agents", `
+HOST      STATE      TCP  UDP       REASON
+10.0.0.1  connected  12   3         -
+10.0.0.2  gone       0    not told  it has hung up
 `},
 		{"get vip web", `
 name          web
