@@ -122,7 +122,7 @@ func (r *recorder) until(t testing.TB, prefix string) string {
 
 func (r *recorder) untilNth(t testing.TB, prefix string, n int) string {
 	t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(5 * time.Minute)
 	for {
 		r.mu.Lock()
 		changed, left := r.changed, n
@@ -222,7 +222,7 @@ func (h *harness) connect(fake *controllertest.Switch) <-chan error {
 // await waits for something in a switch.
 func (h *harness) await(fake *controllertest.Switch, what string, ok func() bool) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Minute)
 	defer cancel()
 	if err := fake.Await(ctx, ok); err != nil {
 		h.t.Fatalf("%s: %v; the switch has received\n%s\nand has\n%s", what, err, messages(fake), fake.Dump())

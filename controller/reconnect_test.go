@@ -65,7 +65,9 @@ func TestManyRulesOnReconnect(t *testing.T) {
 			right.Append(strange)
 			right.Sort()
 
-			h := start(t, controller.Config{})
+			var cfg controller.Config
+			patient(&cfg)
+			h := start(t, cfg)
 			for round, want := range []int{foreign + 300 + 300, 0} {
 				fake.Forget()
 				end := h.connect(fake)
