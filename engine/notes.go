@@ -96,7 +96,8 @@ func (e *Engine) learn(v *apps.View, x *apps.VIP, g *vip.Generations, now time.T
 	since := e.notes.since[x.ID]
 	if since.generation != newest.ID || since.alone != alone {
 		if !e.status.confirmed(vipOwner(x.VIP), v) {
-			return g // it is looked again when they have
+			e.generations.lookAt(now.Add(stepRetry))
+			return g
 		}
 		since = noting{newest.ID, alone, now}
 		e.notes.since[x.ID] = since
