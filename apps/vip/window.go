@@ -16,7 +16,7 @@ const maxNoteTime = (1<<16 - 1) * time.Second
 // LearnWindow is how long flows of datagrams that a change has displaced have to show themselves, in mode othello without agents:
 // each sends once at least. first is when those that have are pinned already.
 func (s *Spec) LearnWindow() (first, whole time.Duration) {
-	whole = min(time.Duration(s.HandOverIdle), silence)
+	whole = max(min(time.Duration(s.HandOverIdle), silence), MinHandOver)
 	return min(firstLook, whole), whole
 }
 
