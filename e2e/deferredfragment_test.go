@@ -32,6 +32,7 @@ func TestDeferredFragments(t *testing.T) {
 		t.Helper()
 		p.Eventually(patience, func() error {
 			_ = c.SetDeadline(time.Now().Add(time.Second))
+			defer func() { _ = c.SetDeadline(time.Time{}) }()
 			if _, err := c.Write([]byte("?")); err != nil {
 				return err
 			}
