@@ -32,7 +32,7 @@ func TestOutage(t *testing.T) {
 		{"silent, LLDP", 0, (*lab.Link).Lose, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newFailover(t, "OpenFlow15", c.bfd, vip.ModeDeferred)
+			p := newFailover(t, "OpenFlow15", "", c.bfd, vip.ModeDeferred)
 			p.service(vip.Spec{Name: "dns", Address: address, Protocol: vip.UDP, Port: "90", Mode: vip.ModeDeferred}, 9090, p.backends[0])
 			s := p.stream(p.client, p.backends[0], 9090, address+":90")
 			p.settledRules(4)
