@@ -191,6 +191,7 @@ func (p *failover) settledRules(detours int) (rules []string) {
 // A cable's end is bridged by the switches beside it at once, with no controller there. When one comes it sends all by the
 // ways that are left; and all is as it was when the cable is back.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		version string
 		tunnels string
