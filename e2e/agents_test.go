@@ -130,7 +130,12 @@ func TestOthelloAgents(t *testing.T) {
 	p := handOverIn(w, 17, inOthello)
 	track(t, w, p.backends...)
 	a.run(p.backends...)
-	p.begin(60, 20, 20)
+	p.begin(40, 12, 12)
+	defer func() {
+		if t.Failed() {
+			p.end() // says which have moved
+		}
+	}()
 	all := []string{"tcp", "udp", "oneway"}
 	draw := func() { // a change that is not waited for
 		for _, s := range handOverServices {
