@@ -228,7 +228,7 @@ func (p *proof) foretold(when string, some int) {
 
 // Backends are added, weighed up and down, drained and removed, ten changes in a row, while connections and flows send all the time: none breaks,
 // none moves, and all that is foretold comes true.
-func TestOthelloProof(t *testing.T) { tryProof(t, 200, 60, 40) }
+func TestOthelloProof(t *testing.T) { tryProof(t, 200, 60, 24) }
 
 func tryProof(t *testing.T, connections, flows, newcomers int) (pins, rows int) {
 	p := newProof(t, connections, flows)

@@ -13,6 +13,7 @@ import (
 const (
 	prioErrors = 96  // table 30, above the same of mode group
 	prioMasked = 100 // table 70
+	prioNoWay  = 10  // table 60, above flooding
 )
 
 // address is what the VIPs of an address share: ICMP errors about their connections, and how their answers leave.
@@ -23,6 +24,7 @@ func (b *builder) address(a netip.Addr, vips []*apps.VIP) {
 	b.rule(apps.TableAnswer, prioInvert, 0, state(apps.From(a), apps.CTInvalid, 0), flows.Go(apps.TableForward)) // translated
 	b.rule(apps.TableEgress, prioMasked, 0, apps.From(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
 	b.rule(apps.TableArrival, prioUntouched, 0, state(apps.To(a), apps.CTInvalid, 0))
+	b.rule(apps.TableForward, prioNoWay, 0, apps.To(a)) // flooded it would come to backends here, which know nothing of it and reset it
 	group := b.edges(vips)
 	if len(group.Buckets) == 0 {
 		return

@@ -46,6 +46,8 @@ func DropReason(r *flows.Rule) (reason string, ok bool) {
 		return "", false
 	}
 	switch {
+	case r.Table == apps.TableForward:
+		return "to a VIP's backend that there is no way to", true
 	case r.Table == apps.TableArrival && r.Priority == prioStray:
 		return "ICMP to a VIP about a connection of another edge", true
 	case r.Table == apps.TableArrival:
