@@ -61,7 +61,7 @@ func TestContractKeys(t *testing.T) {
 		{"/links", []any{"items", 0, "a"}, []string{"dpid", "port_no"}, true},
 		{"/hosts", []any{"items", 0}, []string{"mac", "addresses", "dpid", "port_no"}, false},
 		{"/switches/0000000000000001/ports", []any{"items", 0}, []string{"port_no", "name", "kind", "rx_bytes", "tx_bytes", "rx_bps", "tx_bps",
-			"rx_packets", "tx_packets", "rx_pps", "tx_pps", "errors", "dropped", "up"}, true},
+			"rx_packets", "tx_packets", "rx_pps", "tx_pps", "errors", "dropped", "up", "live"}, true},
 		{"/switches/0000000000000001/flows", []any{"items", 0},
 			[]string{"table", "priority", "text", "packets", "bytes", "cookie", "kind"}, false},
 	} {
