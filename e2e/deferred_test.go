@@ -80,6 +80,9 @@ func (w *network) allMatched() {
 	w.t.Helper()
 	for _, s := range w.switches {
 		for line := range strings.Lines(s.Ofctl("dump-flows", "cookie=0x50100000000/0xff0100000000")) {
+			if strings.Contains(line, "table=60,") { // where a cable is out, or a gateway has just left, there is no way for a while
+				continue
+			}
 			if strings.Contains(line, "actions=drop") && !strings.Contains(line, "n_packets=0,") {
 				w.t.Errorf("%s has dropped: %s", s.Name(), line)
 			}
