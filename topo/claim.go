@@ -140,6 +140,8 @@ func (t *Topology) tickClaims(now time.Time) {
 		c := t.claims[k]
 		switch {
 		case c == nil: // ended by the one before
+		case !now.Before(c.until) && now.Before(t.claimEnd(k, c)):
+			t.wake(t.claimEnd(k, c))
 		case !now.Before(c.until):
 			delete(t.claims, k)
 			if !c.refused {
@@ -157,6 +159,14 @@ func (t *Topology) tickClaims(now time.Time) {
 			t.wake(c.again)
 		}
 	}
+}
+
+// claimEnd is until when a claim's owner may answer, or repetitions of one refused are not looked at.
+func (t *Topology) claimEnd(k claimKey, c *claim) time.Time {
+	if o := t.owner(k); o != nil && !c.refused {
+		return c.until.Add(t.lag(o.at))
+	}
+	return c.until
 }
 
 // accept gives what is claimed to the claimant.

@@ -23,6 +23,7 @@ type host struct {
 	due    time.Time // next probe, or check of what cannot be probed
 	cycle  time.Time // beginning of the present cycle
 	probes int       // sent in it
+	asked  time.Time // when the last of them was
 	settle time.Time // when it settles; zero: it has
 	shown  *Host
 }
@@ -309,13 +310,16 @@ func (t *Topology) goOn(now time.Time, h *host) {
 			silent = append(silent, a.Addr)
 		}
 	}
+	end := h.asked.Add(t.cfg.ProbeInterval + t.lag(h.at)) // of waiting for an answer
 	switch {
 	case len(silent) == 0:
 		h.cycle, h.due = time.Time{}, h.oldest().Add(t.cfg.Refresh)
+	case h.probes > 0 && now.Before(end):
+		h.due = end
 	case h.probes < t.cfg.Probes:
 		t.ask(h, h.cycle)
 		h.probes++
-		h.due = now.Add(t.cfg.ProbeInterval)
+		h.asked, h.due = now, now.Add(t.cfg.ProbeInterval)
 	case h.heard.Before(h.cycle):
 		t.gone(now, h, "does not answer")
 	default:

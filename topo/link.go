@@ -7,6 +7,18 @@ func (t *Topology) linkTimeout() time.Duration {
 	return time.Duration(t.cfg.Missed)*t.cfg.LLDPInterval + t.cfg.RoundInterval
 }
 
+// lag is how much longer than usual an answer by way of the switches of some ports may take now: when they, or the controller, have more
+// to do than they can. It is bounded, as it may be somebody's doing.
+func (t *Topology) lag(ids ...PortID) (lag time.Duration) {
+	if t.cfg.Lag == nil {
+		return 0
+	}
+	for _, id := range ids {
+		lag += t.cfg.Lag(id.DPID)
+	}
+	return min(lag, t.cfg.Grace)
+}
+
 // expire ends a link that is not heard any more. One whose other switch is not connected cannot be heard, and holds.
 func (t *Topology) expire(now time.Time, s *swtch, p *port) {
 	if p.peer == (PortID{}) {
@@ -15,7 +27,7 @@ func (t *Topology) expire(now time.Time, s *swtch, p *port) {
 	if q := t.sw(p.peer.DPID); q != nil && !q.connected {
 		return
 	}
-	if end := p.heard.Add(t.linkTimeout()); now.Before(end) {
+	if end := p.heard.Add(t.linkTimeout() + t.lag(p.id, p.peer)); now.Before(end) {
 		t.wake(end)
 		return
 	}
@@ -37,7 +49,7 @@ func (t *Topology) hear(now time.Time, at PortID, frame []byte) {
 	case err == errForeign:
 		t.counters.ForeignLLDP++
 		return
-	case err != nil || age > t.linkTimeout() || age < -t.linkTimeout():
+	case err != nil || age > t.linkTimeout()+t.lag(at, from) || age < -t.linkTimeout():
 		t.counters.ForgedLLDP++
 		t.warn(now, p, "forged or replayed LLDP refused")
 		return

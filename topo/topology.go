@@ -21,14 +21,15 @@ type Config struct {
 	Missed        int           // LLDP frames missed in a row that end a link: 3
 	Grace         time.Duration // after which a switch that has gone, or has not come, counts as away: 15 s
 
-	Refresh       time.Duration // a host not heard for so long is probed: 30 s
-	ProbeInterval time.Duration // how long an answer is waited for: 1 s
-	Probes        int           // probes unanswered in a row that make a host not live: 3
-	Forget        time.Duration // a host not live for so long is forgotten: 10 min
-	SeekInterval  time.Duration // between the first probes for an address that is sought, then doubled: 1 s
-	SeekLimit     time.Duration // the longest interval between them: 30 s
-	Settle        time.Duration // see Host.Settled: 1 s
-	Hold          time.Duration // a claim refused is not looked at again for so long: 30 s
+	Refresh       time.Duration                  // a host not heard for so long is probed: 30 s
+	ProbeInterval time.Duration                  // how long an answer is waited for: 1 s
+	Probes        int                            // probes unanswered in a row that make a host not live: 3
+	Forget        time.Duration                  // a host not live for so long is forgotten: 10 min
+	SeekInterval  time.Duration                  // between the first probes for an address that is sought, then doubled: 1 s
+	SeekLimit     time.Duration                  // the longest interval between them: 30 s
+	Settle        time.Duration                  // see Host.Settled: 1 s
+	Lag           func(flows.DPID) time.Duration // how long a switch takes now to answer: its silence means nothing before; nil: no time
+	Hold          time.Duration                  // a claim refused is not looked at again for so long: 30 s
 
 	MaxHosts, MaxHostsPerPort, MaxAddresses int // 16384 in all, 1024 at one port, 16 of one host
 }
