@@ -29,6 +29,7 @@ func (m *made) some(p *groupPool, n int) {
 		m.total++
 		_ = c.Close()
 	}
+	p.followed() // what is still cached at a change is counted by the rules that are there after it (docs/group.md)
 }
 
 // are reports whether a count is that of the connections made.
