@@ -44,7 +44,7 @@ func answerAs(h *lab.Host, address string) {
 	}()
 }
 
-// Several backends with one MAC, two ports of a host and another address of its, as there are of containers or behind a router, are told
+// Several backends with one MAC, two ports of a host and another address of its, as there are of containers, are told
 // apart, and connections stay at theirs, whichever of them go.
 func TestDeferredOneHost(t *testing.T) {
 	t.Parallel()
