@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -14,17 +15,7 @@ func TestDeferredFragments(t *testing.T) {
 	p := newDeferredPool(t, nil)
 	text := strings.Repeat("long ", 600)
 	for _, b := range p.backends { // answers at length
-		c := b.ListenPacket("udp", at(b.IP(), 9000))
-		go func() {
-			buf := make([]byte, 64)
-			for {
-				n, from, err := c.ReadFrom(buf)
-				if err != nil {
-					return
-				}
-				_, _ = c.WriteTo(fmt.Appendf(nil, "%s%s\n", text, buf[:n]), from)
-			}
-		}()
+		receive(b, at(b.IP(), 9000), func(_ net.Addr, data []byte) []byte { return fmt.Appendf(nil, "%s%s\n", text, data) })
 	}
 	p.service(vip.Spec{Name: "long", Address: address, Protocol: vip.UDP, Port: "90", Mode: vip.ModeDeferred}, 9000, p.backends...)
 	flows := make([]*conn, 8)

@@ -23,16 +23,11 @@ import (
 
 // arrivals notes when a datagram last came to a host's port.
 func arrivals(h *lab.Host, port int) *atomic.Int64 {
-	c, last := h.ListenPacket("udp", at(h.IP(), port)), &atomic.Int64{}
-	go func() {
-		buf := make([]byte, 1<<16)
-		for {
-			if _, _, err := c.ReadFrom(buf); err != nil {
-				return
-			}
-			last.Store(time.Now().UnixNano())
-		}
-	}()
+	last := &atomic.Int64{}
+	receive(h, at(h.IP(), port), func(net.Addr, []byte) []byte {
+		last.Store(time.Now().UnixNano())
+		return nil
+	})
 	return last
 }
 

@@ -43,19 +43,12 @@ func TestFirstPacket(t *testing.T) {
 		var mu sync.Mutex
 		got := map[string][]string{} // texts by client
 		for _, h := range []*lab.Host{b1, b2} {
-			in := h.ListenPacket("udp", h.IP()+":9090")
-			go func() {
-				buf := make([]byte, 1500)
-				for {
-					n, from, err := in.ReadFrom(buf)
-					if err != nil {
-						return
-					}
-					mu.Lock()
-					got[from.String()] = append(got[from.String()], string(buf[:n]))
-					mu.Unlock()
-				}
-			}()
+			receive(h, h.IP()+":9090", func(from net.Addr, data []byte) []byte {
+				mu.Lock()
+				defer mu.Unlock()
+				got[from.String()] = append(got[from.String()], string(data))
+				return nil
+			})
 		}
 		want := map[string][]string{}
 		for range 20 {

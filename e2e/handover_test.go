@@ -82,23 +82,16 @@ type witness struct {
 func (s *witness) listen(port int, hosts ...*lab.Host) {
 	s.by = map[string]map[string]bool{}
 	for _, h := range hosts {
-		c := h.ListenPacket("udp", at(h.IP(), port))
-		go func() {
-			buf := make([]byte, 64)
-			for {
-				_, from, err := c.ReadFrom(buf)
-				if err != nil {
-					return
-				}
-				s.mu.Lock()
-				if s.by[from.String()] == nil {
-					s.by[from.String()] = map[string]bool{}
-				}
-				s.by[from.String()][h.Name()] = true
-				s.n++
-				s.mu.Unlock()
+		receive(h, at(h.IP(), port), func(from net.Addr, _ []byte) []byte {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.by[from.String()] == nil {
+				s.by[from.String()] = map[string]bool{}
 			}
-		}()
+			s.by[from.String()][h.Name()] = true
+			s.n++
+			return nil
+		})
 	}
 }
 

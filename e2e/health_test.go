@@ -36,28 +36,6 @@ func noEcho(prefix string, value int) []string {
 	return []string{"sysctl", "-q", fmt.Sprintf("%secho_ignore_all=%d", prefix, value)}
 }
 
-// server answers TCP at a host's port until it is closed, when the port refuses connections.
-type server struct {
-	net.Listener
-	h *lab.Host
-}
-
-func listen(h *lab.Host, port int) *server {
-	s := &server{h.Listen("tcp", at(h.IP(), port)), h}
-	go s.serve()
-	return s
-}
-
-func (s *server) serve() {
-	for {
-		c, err := s.Accept()
-		if err != nil {
-			return
-		}
-		go answerLines(s.h, c)
-	}
-}
-
 // A backend is taken for down after failed probes of each type, over both families and in both modes, gets no connections while it
 // is, and is up again after answers.
 func TestHealth(t *testing.T) {
@@ -122,14 +100,14 @@ func TestHealth(t *testing.T) {
 type probed struct {
 	*network
 	client, b1, b2 *lab.Host
-	server         *server
+	server         net.Listener
 }
 
 func newProbed(t *testing.T, mode vip.Mode, h *vip.Health) *probed {
 	p := &probed{network: line(t, 2, "")}
 	p.client, p.b1, p.b2 = p.host("c1", 11, 1, 1), p.host("b1", 1, 1, 2), p.host("b2", 2, 2, 1)
 	serve(8080, p.b1)
-	p.server = listen(p.b2, 8080)
+	p.server = serveTCP(p.b2, 8080)
 	p.start()
 	p.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, p.b1, p.b2)
 	p.change(http.MethodPatch, "web", map[string]any{"health": h})
@@ -221,7 +199,7 @@ func TestHealthRefused(t *testing.T) {
 				}
 				return nil
 			})
-			p.server = listen(p.b2, 8080)
+			p.server = serveTCP(p.b2, 8080)
 			p.awaitState("web", "b2", vip.StateUp)
 			p.at("b2")
 		})
@@ -248,11 +226,11 @@ func TestHealthLost(t *testing.T) {
 	if s, err := p.status("web", "b2"); err != nil || s.State != vip.StateDown {
 		t.Errorf("probed otherwise b2 is %+v, %v", s, err)
 	}
-	p.server = listen(p.b2, 8080)
+	p.server = serveTCP(p.b2, 8080)
 	p.awaitState("web", "b2", vip.StateUp)
 	_ = p.server.Close()
 	p.awaitState("web", "b2", vip.StateDown)
-	p.server = listen(p.b2, 8080)
+	p.server = serveTCP(p.b2, 8080)
 	p.told("backend web/b2 down: tcp probe: port 8080 refuses connections; flapping: down 2 times in short order, so held down for 2.5s")
 	p.awaitState("web", "b2", vip.StateUp)
 	p.Eventually(patience, func() error {
@@ -308,7 +286,7 @@ func TestHealthRestart(t *testing.T) {
 			t.Errorf("told of %s: %s", e.Subject, e.Message)
 		}
 	}
-	p.server = listen(p.b2, 8080)
+	p.server = serveTCP(p.b2, 8080)
 	p.awaitState("web", "b2", vip.StateUp)
 	if name := p.who(first); name != "b1" {
 		t.Errorf("a connection has gone from b1 to %s", name)
@@ -332,7 +310,7 @@ func TestHealthSwitchHung(t *testing.T) {
 	p.sw(2).Continue()
 	_ = p.server.Close()
 	p.awaitReason("b2", "refuses")
-	p.server = listen(p.b2, 8080)
+	p.server = serveTCP(p.b2, 8080)
 	p.awaitState("web", "b2", vip.StateUp)
 }
 

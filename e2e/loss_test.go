@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
 	"regexp"
 	"strconv"
 	"sync"
@@ -26,19 +27,12 @@ type stream struct {
 func (w *network) stream(from, to *lab.Host, listen int, address string) *stream {
 	w.t.Helper()
 	s := &stream{stop: make(chan struct{}), sent: make(chan int, 1)}
-	in := to.ListenPacket("udp", at(to.IP(), listen))
-	go func() {
-		buf := make([]byte, 64)
-		for {
-			n, _, err := in.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			if n == 4 {
-				s.arrive(int(binary.BigEndian.Uint32(buf)))
-			}
+	receive(to, at(to.IP(), listen), func(_ net.Addr, data []byte) []byte {
+		if len(data) == 4 {
+			s.arrive(int(binary.BigEndian.Uint32(data)))
 		}
-	}()
+		return nil
+	})
 	out := w.dial(from, "udp", "", address)
 	go func() {
 		n := 0

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,39 +9,6 @@ import (
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
 )
-
-// answerAs answers each line that comes to an address of a host's with the address in place of the host's name.
-func answerAs(h *lab.Host, address string) {
-	l := h.Listen("tcp", address)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				lines := bufio.NewScanner(c)
-				for lines.Scan() {
-					if _, err := fmt.Fprintf(c, "%s %s %s\n", address, c.RemoteAddr(), lines.Text()); err != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	u := h.ListenPacket("udp", address)
-	go func() {
-		buf := make([]byte, 1<<10)
-		for {
-			n, from, err := u.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			_, _ = u.WriteTo(fmt.Appendf(nil, "%s %s %s", address, from, buf[:n]), from)
-		}
-	}()
-}
 
 // Several backends with one MAC, two ports of a host and another address of its, as there are of containers, are told
 // apart, and connections stay at theirs, whichever of them go.
@@ -63,7 +29,8 @@ func TestDeferredOneHost(t *testing.T) {
 				if b.Name == "b4" {
 					h = other
 				}
-				answerAs(h, where[b.Name])
+				serveTCPAs(h, where[b.Name], where[b.Name])
+				serveUDPAs(h, where[b.Name], where[b.Name])
 			}
 			w.start()
 			networks := []string{"tcp", "udp"}

@@ -21,38 +21,6 @@ import (
 	"github.com/evenflow/evenflow/lab"
 )
 
-// greeters accept connections on hosts' ports, greet with the host's name, and keep them by the client's address.
-type greeters struct {
-	mu       sync.Mutex
-	accepted map[string]net.Conn
-}
-
-func greet(port int, hosts ...*lab.Host) *greeters {
-	g := &greeters{accepted: map[string]net.Conn{}}
-	for _, h := range hosts {
-		l := h.Listen("tcp", at(h.IP(), port))
-		go func() {
-			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				g.mu.Lock()
-				g.accepted[c.RemoteAddr().String()] = c
-				g.mu.Unlock()
-				_, _ = fmt.Fprintln(c, h.Name())
-			}
-		}()
-	}
-	return g
-}
-
-// of is a client's connection as its backend has it, nil if it sees another client.
-func (g *greeters) of(c net.Conn) net.Conn { return g.from(c.LocalAddr().String()) }
-
-// from is the connection of a client as the backend sees it, nil if there is none.
-func (g *greeters) from(address string) net.Conn {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.accepted[address]
-}
-
 // connect connects a client from a port as soon as its own kernel lets it, and hears the greeting.
 func (w *network) connect(client *lab.Host, port int) *conn {
 	w.t.Helper()

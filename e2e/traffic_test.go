@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -19,53 +18,6 @@ import (
 
 // answerLimit is how long a peer may take to answer; like patience it only gives up.
 const answerLimit = 40 * time.Second
-
-// serveTCP answers each line that comes to a host's port with "HOST CLIENT LINE", where CLIENT is the address that it sees.
-func serveTCP(h *lab.Host, port int) {
-	l := h.Listen("tcp", at(h.IP(), port))
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go answerLines(h, c)
-		}
-	}()
-}
-
-func answerLines(h *lab.Host, c net.Conn) {
-	defer c.Close()
-	lines := bufio.NewScanner(c)
-	for lines.Scan() {
-		if _, err := fmt.Fprintf(c, "%s %s %s\n", h.Name(), c.RemoteAddr(), lines.Text()); err != nil {
-			return
-		}
-	}
-}
-
-// serveUDP does the same for datagrams.
-func serveUDP(h *lab.Host, port int) {
-	c := h.ListenPacket("udp", at(h.IP(), port))
-	go func() {
-		buf := make([]byte, 1<<16)
-		for {
-			n, from, err := c.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			_, _ = c.WriteTo([]byte(fmt.Sprintf("%s %s %s", h.Name(), from, strings.TrimSpace(string(buf[:n])))+"\n"), from)
-		}
-	}()
-}
-
-// serve listens on TCP and UDP.
-func serve(port int, hosts ...*lab.Host) {
-	for _, h := range hosts {
-		serveTCP(h, port)
-		serveUDP(h, port)
-	}
-}
 
 // conn is a client's connection to such a server; over UDP, a connected socket.
 type conn struct {
@@ -193,33 +145,4 @@ func retransmissions(c *conn) (again, twice int, err error) {
 		return 0, 0, err
 	}
 	return int(info.Total_retrans), int(info.Dsack_dups), nil
-}
-
-// sink counts what comes to a port.
-type sink struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (s *sink) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.n
-}
-
-// drain receives datagrams and answers none.
-func drain(h *lab.Host, port int) *sink {
-	c, s := h.ListenPacket("udp", at(h.IP(), port)), &sink{}
-	go func() {
-		buf := make([]byte, 1<<16)
-		for {
-			if _, _, err := c.ReadFrom(buf); err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.n++
-			s.mu.Unlock()
-		}
-	}()
-	return s
 }

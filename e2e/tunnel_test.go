@@ -108,20 +108,3 @@ func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
-
-// echo sends back what comes to a host's port.
-func echo(h *lab.Host, port int) {
-	l := h.Listen("tcp", at(h.IP(), port))
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = io.Copy(c, c)
-			}()
-		}
-	}()
-}
