@@ -1,92 +1,22 @@
 package e2e
 
 import (
-	"bufio"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
 	"github.com/evenflow/evenflow/apps/vip"
-	"github.com/evenflow/evenflow/lab"
 )
 
 // The backends' switch is restarted and forgets all connections; the backends stay the same, so they go on, whoever speaks first.
 func TestDeferredSwitchKilled(t *testing.T) {
 	w := line(t, 2, "OpenFlow15")
-	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1), w.host("b2", 2, 2, 2)
-	var mu sync.Mutex
-	accepted := map[string]net.Conn{}
-	for _, h := range []*lab.Host{b1, b2} {
-		l := h.Listen("tcp", h.IP()+":8080")
-		go func() {
-			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				mu.Lock()
-				accepted[c.RemoteAddr().String()] = c
-				mu.Unlock()
-				_, _ = fmt.Fprintln(c, "welcome")
-			}
-		}()
-	}
-	w.start()
-	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeDeferred}, 8080, b1, b2)
-	hear := func(c *conn, want string) {
-		t.Helper()
-		_ = c.SetDeadline(time.Now().Add(answerLimit))
-		if line, err := c.in.ReadString('\n'); err != nil || line != want+"\n" {
-			t.Errorf("%s hears %q, %v; want %q", c.LocalAddr(), line, err, want)
-		}
-	}
-	var all []*conn
-	for range 12 {
-		c := w.dial(client, "tcp", "", address+":80")
-		hear(c, "welcome")
-		all = append(all, c)
-	}
-	for round := range 2 {
-		w.sw(2).Restart()
-		w.awaitReady()
-		w.Eventually(patience, func() error {
-			if groups := w.sw(2).DumpGroups(); len(groups) < 3 {
-				return fmt.Errorf("groups: %v", groups)
-			}
-			return nil
-		})
-		for i, c := range all {
-			mu.Lock()
-			server := accepted[c.LocalAddr().String()]
-			mu.Unlock()
-			say := func() {
-				if _, err := fmt.Fprintln(server, "push"); err != nil {
-					t.Error(err)
-				}
-				hear(c, "push")
-			}
-			ask := func() {
-				if _, err := fmt.Fprintln(c, "question"); err != nil {
-					t.Error(err)
-				}
-				_ = server.SetDeadline(time.Now().Add(answerLimit))
-				if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "question\n" {
-					t.Errorf("the backend of %s hears %q, %v", c.LocalAddr(), line, err)
-				}
-			}
-			if i%2 == round {
-				say()
-				ask()
-			} else {
-				ask()
-				say()
-			}
-		}
-	}
+	trySwitchKilled(w, vip.ModeDeferred, w.sw(2), 3, w.host("c1", 11, 1, 1), w.host("b1", 1, 2, 1), w.host("b2", 2, 2, 2))
 }
 
 // When conntrack has no room TCP connections are made without it, and last. Nothing reaches a backend untranslated.

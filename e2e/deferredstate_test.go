@@ -32,7 +32,7 @@ func (p *handOver) connect(base int, at string) ports {
 // vanish ends connections so that neither the backends nor switches are told.
 func (all ports) vanish(t *testing.T) {
 	for _, c := range all {
-		vanish(t, c.Conn)
+		vanish(t, c)
 	}
 }
 

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net"
@@ -177,16 +176,11 @@ func TestGroupHairpinEnds(t *testing.T) {
 				t.Fatalf("%s reaches only %v", from.Name(), to)
 			}
 			c := w.dial(from, "tcp", fmt.Sprint(":", port), address+":80")
-			_ = c.SetDeadline(time.Now().Add(answerLimit))
-			name, err := c.in.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			to[strings.TrimSpace(name)] = c
+			to[w.greeted(c)] = c
 		}
 		return to
 	}
-	ended := func(when string, c net.Conn) {
+	ended := func(when string, c *conn) {
 		t.Helper()
 		w.Eventually(patience, func() error {
 			_ = c.SetDeadline(time.Now().Add(answerLimit))
@@ -208,13 +202,7 @@ func TestGroupHairpinEnds(t *testing.T) {
 		if server == nil { // it has called itself, and is seen as the VIP
 			server = servers.from(at(address, c.LocalAddr().(*net.TCPAddr).Port))
 		}
-		_ = server.SetDeadline(time.Now().Add(answerLimit))
-		if _, err := fmt.Fprintln(c, "hello"); err != nil {
-			t.Errorf("%s: %s: %v", when, from.Name(), err)
-		}
-		if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "hello\n" {
-			t.Errorf("%s: %s is heard as %q, %v", when, from.Name(), line, err)
-		}
+		w.pass(when+": "+from.Name(), "hello", c, server)
 	}
 	of1, of2 := calls(b1), calls(b2)
 	self := servers.from(at(address, of1["b1"].LocalAddr().(*net.TCPAddr).Port))

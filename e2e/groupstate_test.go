@@ -1,23 +1,19 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
-	"golang.org/x/sys/unix"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
@@ -63,69 +59,38 @@ func TestGroupControllerKilled(t *testing.T) {
 // A client's switch that is killed forgets all connections; the backends stay the same, so they go on, whoever speaks first.
 func TestGroupSwitchKilled(t *testing.T) {
 	w := line(t, 2, "OpenFlow15")
-	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
-	var mu sync.Mutex
-	accepted := map[string]net.Conn{}
-	for _, h := range []*lab.Host{b1, b2} {
-		l := h.Listen("tcp", h.IP()+":8080")
-		go func() {
-			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				mu.Lock()
-				accepted[c.RemoteAddr().String()] = c
-				mu.Unlock()
-				_, _ = fmt.Fprintln(c, "welcome")
-			}
-		}()
-	}
+	trySwitchKilled(w, vip.ModeGroup, w.sw(1), 2, w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1))
+}
+
+// trySwitchKilled kills a switch, twice, and asks its connections on as soon as it has so many groups again.
+func trySwitchKilled(w *network, mode vip.Mode, killed *lab.Switch, groups int, client *lab.Host, backends ...*lab.Host) {
+	w.t.Helper()
+	servers := greet(8080, backends...)
 	w.start()
-	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, backends...)
 	var all []*conn
-	hear := func(c *conn, want string) {
-		t.Helper()
-		_ = c.SetDeadline(time.Now().Add(answerLimit))
-		if line, err := c.in.ReadString('\n'); err != nil || line != want+"\n" {
-			t.Errorf("%s hears %q, %v; want %q", c.LocalAddr(), line, err, want)
-		}
-	}
 	for range 12 {
 		c := w.dial(client, "tcp", "", address+":80")
-		hear(c, "welcome")
+		w.greeted(c)
 		all = append(all, c)
 	}
 	for round := range 2 {
-		w.sw(1).Restart()
+		killed.Restart()
 		w.awaitReady()
 		w.Eventually(patience, func() error {
-			if groups := w.sw(1).DumpGroups(); len(groups) < 2 {
-				return fmt.Errorf("groups: %v", groups)
+			if have := killed.DumpGroups(); len(have) < groups {
+				return fmt.Errorf("groups: %v", have)
 			}
 			return nil
 		})
 		for i, c := range all {
-			mu.Lock()
-			server := accepted[c.LocalAddr().String()]
-			mu.Unlock()
-			say := func() {
-				if _, err := fmt.Fprintln(server, "push"); err != nil {
-					t.Error(err)
-				}
-				hear(c, "push")
-			}
-			ask := func() {
-				if _, err := fmt.Fprintln(c, "question"); err != nil {
-					t.Error(err)
-				}
-				_ = server.SetDeadline(time.Now().Add(answerLimit))
-				if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "question\n" {
-					t.Errorf("the backend of %s hears %q, %v", c.LocalAddr(), line, err)
-				}
-			}
+			server := servers.of(c)
 			if i%2 == round {
-				say()
-				ask()
+				w.pass("the backend first", "push", server, c)
+				w.pass("then the client", "question", c, server)
 			} else {
-				ask()
-				say()
+				w.pass("the client first", "question", c, server)
+				w.pass("then the backend", "push", server, c)
 			}
 		}
 	}
@@ -143,91 +108,14 @@ func edgeZone(t *testing.T, s *lab.Switch) string {
 	return ""
 }
 
-// vanish ends a connection so that its peer is not told.
-func vanish(t *testing.T, c net.Conn) {
-	t.Helper()
-	raw, err := c.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_REPAIR, 1) }); err != nil {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Close()
-}
-
 // A port that a client uses again connects at once, however its last connection has ended: conntrack may take it for alive.
 func TestGroupPortUsedAgain(t *testing.T) {
-	w := line(t, 2, "")
-	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
-	var mu sync.Mutex
-	accepted := map[string]net.Conn{}
-	for _, h := range []*lab.Host{b1, b2} {
-		l := h.Listen("tcp", h.IP()+":8080")
-		go func() {
-			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-				mu.Lock()
-				accepted[c.RemoteAddr().String()] = c
-				mu.Unlock()
-				_, _ = fmt.Fprintln(c, h.Name())
-			}
-		}()
-	}
-	w.start()
-	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: vip.ModeGroup}, 8080, b1, b2)
-	connect := func(port int) *conn {
-		t.Helper()
-		var c *conn
-		w.Eventually(patience, func() (err error) {
-			c, err = dial(w.ctx, client, "tcp", fmt.Sprint(":", port), address+":80")
-			if err != nil && !errors.Is(err, syscall.EADDRNOTAVAIL) { // the client's own kernel has not done with the last one
-				t.Fatal(err)
-			}
-			return err
-		})
-		t.Cleanup(func() { _ = c.Close() })
-		_ = c.SetDeadline(time.Now().Add(answerLimit))
-		if _, err := c.in.ReadString('\n'); err != nil {
-			t.Fatalf("port %d: %v", port, err)
+	const step = 50 // Open vSwitch may give the backend the next ones
+	tryPortUsedAgain(line(t, 2, ""), vip.ModeGroup, step, func(how string, c, _ *conn) {
+		if _, err := fmt.Fprintln(c, "hello"); err != nil {
+			t.Errorf("%s: %v", how, err)
 		}
-		return c
-	}
-	ends := map[string]func(c *conn, server net.Conn){
-		"the client vanished":    func(c *conn, _ net.Conn) { vanish(t, c.Conn) },
-		"half closed":            func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).CloseWrite(); vanish(t, c.Conn) },
-		"the backend has forgot": func(c *conn, server net.Conn) { vanish(t, c.Conn); vanish(t, server) },
-		"reset by the client":    func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
-		"closed by the backend": func(c *conn, server net.Conn) {
-			_ = server.Close()
-			_, _ = c.in.ReadString('\n')
-			_ = c.Close()
-		},
-	}
-	port := 20000
-	for how, end := range ends {
-		var all []*conn
-		for range 10 {
-			port += 50 // Open vSwitch may give the backend the next one
-			c := connect(port)
-			mu.Lock()
-			server := accepted[c.LocalAddr().String()]
-			delete(accepted, c.LocalAddr().String())
-			mu.Unlock()
-			if server == nil {
-				t.Fatalf("%s: the backend of port %d sees another", how, port)
-			}
-			end(c, server)
-			c = connect(port)
-			all = append(all, c)
-			if _, err := fmt.Fprintln(c, "hello"); err != nil {
-				t.Errorf("%s: %v", how, err)
-			}
-		}
-		w.smooth(how, all, 1) // a SYN that meets an old socket is sent again at once
-	}
+	})
 }
 
 // The same 4,000 ports twice, many at a time, reset or closed: none is lost in mode group either, where conntrack knows them still.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
+	"golang.org/x/sys/unix"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
@@ -33,59 +33,77 @@ func (w *network) connect(client *lab.Host, port int) *conn {
 		return err
 	})
 	w.t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(answerLimit))
-	if _, err := c.in.ReadString('\n'); err != nil {
-		w.t.Fatalf("port %d: %v", port, err)
-	}
+	w.greeted(c)
 	return c
 }
 
-// In mode nat too a port that a client uses again connects at once, however its last connection has ended: client gone without a
-// word, half closed, the backend's socket gone, reset, closed. At most the SYN is sent again, when it meets an old socket.
-func TestPortUsedAgain(t *testing.T) {
-	w := line(t, 2, "")
-	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
-	servers := greet(8080, b1, b2)
-	w.start()
-	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80"}, 8080, b1, b2)
-	ends := map[string]func(c *conn, server net.Conn){
-		"the client vanished":    func(c *conn, _ net.Conn) { vanish(t, c.Conn) },
-		"half closed":            func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).CloseWrite(); vanish(t, c.Conn) },
-		"the backend has forgot": func(c *conn, server net.Conn) { vanish(t, c.Conn); vanish(t, server) },
-		"reset by the client":    func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
-		"closed by the backend": func(c *conn, server net.Conn) {
+// endings are the ways in which a connection ends, some of which its peer, or a switch between, does not hear of.
+func endings(t *testing.T) map[string]func(client, server *conn) {
+	return map[string]func(client, server *conn){
+		"the client vanished":    func(c, _ *conn) { vanish(t, c) },
+		"half closed":            func(c, _ *conn) { _ = c.Conn.(*net.TCPConn).CloseWrite(); vanish(t, c) },
+		"the backend has forgot": func(c, server *conn) { vanish(t, c); vanish(t, server) },
+		"reset by the client":    func(c, _ *conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
+		"closed by the backend": func(c, server *conn) {
 			_ = server.Close()
 			_, _ = c.in.ReadString('\n')
 			_ = c.Close()
 		},
 	}
+}
+
+// vanish ends a connection so that its peer is not told.
+func vanish(t *testing.T, c *conn) {
+	t.Helper()
+	raw, err := c.Conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_REPAIR, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+}
+
+// In mode nat too a port that a client uses again connects at once, however its last connection has ended.
+func TestPortUsedAgain(t *testing.T) {
+	w := line(t, 2, "")
+	ports := tryPortUsedAgain(w, vip.ModeNAT, 1, func(how string, c, server *conn) { w.pass(how, "hello", c, server) })
+	if n, err := w.live("web"); err != nil || n != int64(ports) {
+		t.Errorf("%d live connections of %d ports, %v", n, ports, err)
+	}
+}
+
+// tryPortUsedAgain uses ports, each some after the last, for a connection that ends in one of the [endings] and for another, which used
+// is given with what the greeters have of that port by then. At most the SYN is sent again, when it meets an old socket.
+func tryPortUsedAgain(w *network, mode vip.Mode, step int, used func(how string, c, server *conn)) (ports int) {
+	w.t.Helper()
+	client, b1, b2 := w.host("c1", 11, 1, 1), w.host("b1", 1, 1, 2), w.host("b2", 2, 2, 1)
+	servers := greet(8080, b1, b2)
+	w.start()
+	w.service(vip.Spec{Name: "web", Address: address, Protocol: vip.TCP, Port: "80", Mode: mode}, 8080, b1, b2)
 	port := 20000
-	for how, end := range ends {
+	for how, end := range endings(w.t) {
 		var all []*conn
 		for range 10 {
-			port++
+			port += step
+			ports++
 			c := w.connect(client, port)
 			server := servers.of(c)
 			if server == nil {
-				t.Fatalf("%s: the backend of port %d sees another", how, port)
+				w.t.Fatalf("%s: the backend of port %d sees another", how, port)
 			}
 			end(c, server)
 			c = w.connect(client, port)
 			all = append(all, c)
-			server = servers.of(c)
-			if _, err := fmt.Fprintln(c, "hello"); err != nil {
-				t.Errorf("%s: %v", how, err)
-			}
-			_ = server.SetDeadline(time.Now().Add(answerLimit))
-			if line, err := bufio.NewReader(server).ReadString('\n'); err != nil || line != "hello\n" {
-				t.Errorf("%s: the backend of port %d hears %q, %v", how, port, line, err)
-			}
+			used(how, c, servers.of(c))
 		}
 		w.smooth(how, all, 1)
 	}
-	if n, err := w.live("web"); err != nil || n != int64(port-20000) {
-		t.Errorf("%d live connections of %d ports, %v", n, port-20000, err)
-	}
+	return ports
 }
 
 // The same 4,000 ports twice, many at a time, reset or closed: none is lost.
@@ -254,20 +272,13 @@ func TestPortUsedAgainWhileDraining(t *testing.T) {
 				how    string
 				port   int
 				conn   *conn
-				server net.Conn
-				end    func(c *conn, server net.Conn)
+				server *conn
+				end    func(c, server *conn)
 			}
 			var all []used
-			for how, end := range map[string]func(c *conn, server net.Conn){
-				"the client vanished":    func(c *conn, _ net.Conn) { vanish(t, c.Conn) },
-				"the backend has forgot": func(c *conn, server net.Conn) { vanish(t, c.Conn); vanish(t, server) },
-				"reset by the client":    func(c *conn, _ net.Conn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() },
-				"closed by the backend": func(c *conn, server net.Conn) {
-					_ = server.Close()
-					_, _ = c.in.ReadString('\n')
-					_ = c.Close()
-				},
-			} {
+			ends := endings(t)
+			delete(ends, "half closed")
+			for how, end := range ends {
 				for i := range 2 {
 					port := 20000 + 1000*len(all) + 50*i
 					c := w.connect(client, port)

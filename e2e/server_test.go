@@ -84,15 +84,15 @@ func echo(h *lab.Host, port int) {
 // greeters accept connections on hosts' ports, greet with the host's name, and keep them by the client's address.
 type greeters struct {
 	mu       sync.Mutex
-	accepted map[string]net.Conn
+	accepted map[string]*conn
 }
 
 func greet(port int, hosts ...*lab.Host) *greeters {
-	g := &greeters{accepted: map[string]net.Conn{}}
+	g := &greeters{accepted: map[string]*conn{}}
 	for _, h := range hosts {
 		accept(h, at(h.IP(), port), func(c net.Conn) {
 			g.mu.Lock()
-			g.accepted[c.RemoteAddr().String()] = c
+			g.accepted[c.RemoteAddr().String()] = newConn(c)
 			g.mu.Unlock()
 			_, _ = fmt.Fprintln(c, h.Name())
 		})
@@ -101,10 +101,10 @@ func greet(port int, hosts ...*lab.Host) *greeters {
 }
 
 // of is a client's connection as its backend has it, nil if it sees another client.
-func (g *greeters) of(c net.Conn) net.Conn { return g.from(c.LocalAddr().String()) }
+func (g *greeters) of(c *conn) *conn { return g.from(c.LocalAddr().String()) }
 
 // from is the connection of a client as the backend sees it, nil if there is none.
-func (g *greeters) from(address string) net.Conn {
+func (g *greeters) from(address string) *conn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.accepted[address]

@@ -26,6 +26,8 @@ type conn struct {
 	asked int // over UDP
 }
 
+func newConn(c net.Conn) *conn { return &conn{Conn: c, in: bufio.NewReader(c)} }
+
 // dial connects a host; local is "" or such as ":4000".
 func dial(ctx context.Context, h *lab.Host, network, local, address string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
@@ -34,7 +36,7 @@ func dial(ctx context.Context, h *lab.Host, network, local, address string) (*co
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, in: bufio.NewReader(c)}, nil
+	return newConn(c), nil
 }
 
 // dial connects a host, until the test ends.
@@ -87,6 +89,35 @@ func (c *conn) answer(text string) (backend, client string, err error) {
 			return "", "", fmt.Errorf("asked %q, got %q", text, line)
 		}
 	}
+}
+
+// hear is the next line that comes to an end of a connection.
+func (c *conn) hear() (string, error) {
+	_ = c.SetDeadline(time.Now().Add(answerLimit))
+	defer func() { _ = c.SetDeadline(time.Time{}) }()
+	line, err := c.in.ReadString('\n')
+	return strings.TrimSuffix(line, "\n"), err
+}
+
+// pass fails the test unless what is said at one end of a connection is heard at the other.
+func (w *network) pass(what, text string, from, to *conn) {
+	w.t.Helper()
+	if _, err := fmt.Fprintln(from, text); err != nil {
+		w.t.Errorf("%s: %s: %v", what, from.LocalAddr(), err)
+	}
+	if got, err := to.hear(); err != nil || got != text {
+		w.t.Errorf("%s: %s hears %q, %v; want %q", what, to.LocalAddr(), got, err, text)
+	}
+}
+
+// greeted is the name that a client hears first, of one of the [greeters].
+func (w *network) greeted(c *conn) string {
+	w.t.Helper()
+	name, err := c.hear()
+	if err != nil {
+		w.t.Fatalf("%s to %s is not greeted: %v", c.LocalAddr(), c.RemoteAddr(), err)
+	}
+	return name
 }
 
 // who is the backend that answers now.
