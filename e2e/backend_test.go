@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"syscall"
 	"testing"
 
 	"github.com/evenflow/evenflow/apps/vip"
@@ -46,39 +44,6 @@ func (p *pool) open(network string, n int) map[string][]*conn {
 		}
 	}
 	return all
-}
-
-// stay fails the test unless connections are where they were.
-func (p *pool) stay(when string, all map[string][]*conn, but string) {
-	p.t.Helper()
-	for name, list := range all {
-		for _, c := range list {
-			if name == but {
-				continue
-			}
-			if now := p.who(c); now != name {
-				p.t.Errorf("%s: a connection has gone from %s to %s", when, name, now)
-			}
-		}
-	}
-}
-
-// reset fails the test unless connections end when the client sends. A switch's cache may let some more segments pass for a
-// tenth of a second.
-func (p *pool) reset(when string, list []*conn) {
-	p.t.Helper()
-	for _, c := range list {
-		p.Eventually(patience, func() error {
-			_, _, err := c.ask("hello")
-			switch {
-			case errors.Is(err, syscall.ECONNRESET):
-				return nil
-			case err != nil:
-				p.t.Fatalf("%s: %v; want a connection reset", when, err)
-			}
-			return fmt.Errorf("%s: a connection goes on", when)
-		})
-	}
 }
 
 // A backend whose cable is pulled takes its own connections with it, which the client is told, and no others. It serves again

@@ -27,30 +27,8 @@ func tryPath(t *testing.T, mode vip.Mode) {
 				w.start()
 				for _, network := range []string{"tcp", "udp"} {
 					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: mode}, 8080, backend)
-					var all []*conn
-					for range 3 {
-						c := w.dial(client, network, "", way.web(80))
-						all = append(all, c)
-						who, seen, err := c.ask("hello")
-						if err != nil {
-							t.Fatalf("%s: %v", network, err)
-						}
-						if who != "b1" || seen != c.LocalAddr().String() {
-							t.Errorf("%s: %s answers and sees %s; the client is %s", network, who, seen, c.LocalAddr())
-						}
-						if peer := c.RemoteAddr().String(); peer != way.web(80) {
-							t.Errorf("%s: the client's peer is %s", network, peer)
-						}
-						w.who(c)
-					}
-					if network == "tcp" {
-						w.smooth("the first packets", all, 0)
-					}
-					c := w.dial(backend, network, "", way.web(80))
-					if _, seen, err := c.ask("myself"); err != nil || !strings.Contains(seen, way.vip) {
-						t.Errorf("%s: a backend that calls itself is seen as %s, %v", network, seen, err)
-					}
-					w.who(c)
+					w.tryPath(way.family, network, client, backend)
+					w.trySelf(way.family, network, backend)
 				}
 				if n > 1 {
 					for _, s := range w.switches[:n-1] {

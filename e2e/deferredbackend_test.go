@@ -3,15 +3,11 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/gopacket/gopacket"
-	"github.com/gopacket/gopacket/layers"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
@@ -125,13 +121,7 @@ func TestDeferredRefuses(t *testing.T) {
 	_, err = dial(p.ctx, p.client, "tcp", "", address+":81")
 	p.refused("a closed port", err)
 	p.change(http.MethodPatch, "tcp/backends/b2", map[string]any{"admin": "enabled"})
-	p.Eventually(patience, func() error { // the switch's cache may refuse for a moment
-		c, err := dial(p.ctx, p.client, "tcp", "", address+":80")
-		if err == nil {
-			_ = c.Close()
-		}
-		return err
-	})
+	p.awaitServed(p.client, "tcp")
 	p.open("tcp", 1)
 	p.stay("one enabled again", tcp, "")
 	p.change(http.MethodDelete, "tcp", nil)
@@ -147,26 +137,14 @@ func tryControllerKilled(t *testing.T, p *deferredPool) {
 	tcp := p.open("tcp", 4)
 	p.patch("b1", map[string]any{"admin": "draining"})
 	quiet(p.network)
-	var before []dump
-	for _, s := range p.switches {
-		before = append(before, dumpOf(t, s))
-	}
+	before := p.dumps()
 	p.ctl.kill()
 	p.stay("without a controller", tcp, "")
 	p.open("tcp", 3)
 	p.ctl.start()
 	p.awaitReady()
 	p.stay("with the next one", tcp, "")
-	all, err := p.api.switches()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, s := range all {
-		if s.Modifications != 0 || s.FlowMods != 0 {
-			t.Errorf("%d modifications of switch %s and %d flow-mods", s.Modifications, s.DPID, s.FlowMods)
-		}
-		dumpOf(t, p.sw(i+1)).sameAs(t, p.sw(i+1).Name(), before[i])
-	}
+	p.unchanged("with the next one", before)
 	p.open("tcp", 3)
 }
 
@@ -234,23 +212,7 @@ func TestDeferredChangeWaits(t *testing.T) {
 func TestDeferredICMP(t *testing.T) {
 	p := newDeferredPool(t, nil)
 	for name, list := range p.open("tcp", 4) {
-		backend := p.backends[name[1]-'1']
-		errorsAt := p.tap(backend, func(g gopacket.Packet) bool { return g.Layer(layers.LayerTypeICMPv4) != nil })
-		local := list[0].LocalAddr().(*net.TCPAddr)
-		out := p.client.Frames()
-		p.Eventually(patience, func() error {
-			if err := out.Send(tooBig(t, p.client, address, 80, uint16(local.Port))); err != nil {
-				return err
-			}
-			for _, g := range errorsAt.packets() {
-				quoted := gopacket.NewPacket(g.Layer(layers.LayerTypeICMPv4).LayerPayload(), layers.LayerTypeIPv4, gopacket.Default)
-				ip, _ := quoted.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
-				if ip != nil && ip.SrcIP.String() == backend.IP() && ip.DstIP.String() == p.client.IP() {
-					return nil
-				}
-			}
-			return fmt.Errorf("%s has not been told", name)
-		})
+		p.tellTooBig(list[0], p.backends[name[1]-'1'])
 	}
 	p.service(vip.Spec{Name: "deaf", Address: address, Protocol: vip.UDP, Port: "99", Mode: vip.ModeDeferred}, 9999, p.backends...)
 	if _, _, err := p.dial(p.client, "udp", "", address+":99").ask("anybody"); !errors.Is(err, syscall.ECONNREFUSED) {

@@ -28,28 +28,8 @@ func TestGroupPath(t *testing.T) {
 				w.start()
 				for _, network := range []string{"tcp", "udp"} {
 					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeGroup}, 8080, backend)
-					var all []*conn
-					for range 3 {
-						c := w.dial(client, network, "", way.web(80))
-						all = append(all, c)
-						who, seen, err := c.ask("hello")
-						if err != nil {
-							t.Fatalf("%s: %v", network, err)
-						}
-						if who != "b1" || seen != c.LocalAddr().String() {
-							t.Errorf("%s: %s answers and sees %s; the client is %s", network, who, seen, c.LocalAddr())
-						}
-						if peer := c.RemoteAddr().String(); peer != way.web(80) {
-							t.Errorf("%s: the client's peer is %s", network, peer)
-						}
-						w.who(c)
-					}
-					if network == "tcp" {
-						w.smooth("the first packets", all, 0)
-					}
-					if _, seen, err := w.dial(backend, network, "", way.web(80)).ask("myself"); err != nil || !strings.Contains(seen, way.vip) {
-						t.Errorf("%s: a backend that calls itself is seen as %s, %v", network, seen, err)
-					}
+					w.tryPath(way.family, network, client, backend)
+					w.trySelf(way.family, network, backend)
 				}
 			})
 		}
@@ -104,16 +84,6 @@ func (p *groupPool) open(network string, n int) map[string][]*conn {
 		p.t.Fatalf("new connections went to %d backends, want %d", len(all), n)
 	}
 	return all
-}
-
-func (p *groupPool) stay(when string, all map[string][]*conn, but string) {
-	p.t.Helper()
-	(&pool{network: p.network}).stay(when, all, but)
-}
-
-func (p *groupPool) reset(when string, list []*conn) {
-	p.t.Helper()
-	(&pool{network: p.network}).reset(when, list)
 }
 
 // A backend that calls its own VIP is served, by itself or by another. By itself it is called as by the VIP.
@@ -317,14 +287,7 @@ func TestGroupRefuses(t *testing.T) {
 	p.refused("a closed port", err)
 	for _, name := range []string{"tcp", "udp"} {
 		p.change(http.MethodPatch, name+"/backends/b2", map[string]any{"admin": "enabled"})
-		p.Eventually(patience, func() error { // the switch's cache may refuse for a moment
-			c, err := dial(p.ctx, p.client, name, "", address+":80")
-			if err == nil {
-				defer c.Close()
-				_, _, err = c.ask("served")
-			}
-			return err
-		})
+		p.awaitServed(p.client, name)
 		p.open(name, 1)
 	}
 	p.change(http.MethodDelete, "tcp", nil)

@@ -19,35 +19,34 @@ import (
 // ICMP errors about connections find their way, translated within: from the client's side to the backend, and from a backend.
 func TestGroupICMP(t *testing.T) {
 	p := newGroupPool(t, "")
-	tcp := p.open("tcp", 3)
-	for name, list := range tcp {
-		var backend *lab.Host
-		for _, b := range p.backends {
-			if b.Name() == name {
-				backend = b
-			}
-		}
-		errorsAt := p.tap(backend, func(g gopacket.Packet) bool { return g.Layer(layers.LayerTypeICMPv4) != nil })
-		local := list[0].LocalAddr().(*net.TCPAddr)
-		out := p.client.Frames()
-		p.Eventually(patience, func() error {
-			if err := out.Send(tooBig(t, p.client, address, 80, uint16(local.Port))); err != nil {
-				return err
-			}
-			for _, g := range errorsAt.packets() {
-				quoted := gopacket.NewPacket(g.Layer(layers.LayerTypeICMPv4).LayerPayload(), layers.LayerTypeIPv4, gopacket.Default)
-				ip, _ := quoted.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
-				if ip != nil && ip.SrcIP.String() == backend.IP() && ip.DstIP.String() == p.client.IP() {
-					return nil
-				}
-			}
-			return fmt.Errorf("%s has not been told", name)
-		})
+	for name, list := range p.open("tcp", 3) {
+		p.tellTooBig(list[0], p.backends[name[1]-'1'])
 	}
 	p.service(vip.Spec{Name: "deaf", Address: address, Protocol: vip.UDP, Port: "99", Mode: vip.ModeGroup}, 9999, p.backends...)
 	if _, _, err := p.dial(p.client, "udp", "", address+":99").ask("anybody"); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a backend without a listener: %v", err)
 	}
+}
+
+// tellTooBig sends ICMP errors about a client's connection until its backend has one, translated within.
+func (p *groupPool) tellTooBig(c *conn, backend *lab.Host) {
+	p.t.Helper()
+	errorsAt := p.tap(backend, func(g gopacket.Packet) bool { return g.Layer(layers.LayerTypeICMPv4) != nil })
+	local := c.LocalAddr().(*net.TCPAddr)
+	out := p.client.Frames()
+	p.Eventually(patience, func() error {
+		if err := out.Send(tooBig(p.t, p.client, address, 80, uint16(local.Port))); err != nil {
+			return err
+		}
+		for _, g := range errorsAt.packets() {
+			quoted := gopacket.NewPacket(g.Layer(layers.LayerTypeICMPv4).LayerPayload(), layers.LayerTypeIPv4, gopacket.Default)
+			ip, _ := quoted.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+			if ip != nil && ip.SrcIP.String() == backend.IP() && ip.DstIP.String() == p.client.IP() {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s has not been told", backend.Name())
+	})
 }
 
 // tooBig is an ICMP error from a host about a TCP segment that it has got.

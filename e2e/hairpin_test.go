@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
 )
 
 // A backend that calls its own VIP is served, by itself or by another. By itself it is called as by the VIP.
@@ -108,24 +109,7 @@ func TestDirectBesideVIP(t *testing.T) {
 		w.service(vip.Spec{Name: network, Address: address, Protocol: vip.Protocol(network), Port: "80", Scheduler: vip.RoundRobin}, 8080, b1, b2)
 	}
 	for _, network := range []string{"tcp", "udp"} {
-		direct := map[string]*conn{"b1": w.dial(client, network, ":5000", b1.IP()+":8080"), "b2": w.dial(client, network, ":5000", b2.IP()+":8080")}
-		past := func() {
-			t.Helper()
-			for name, c := range direct {
-				if who, seen, err := c.ask("direct"); err != nil || who != name || seen != client.IP()+":5000" {
-					t.Errorf("%s, past the VIP to %s: answer of %q for %q, %v", network, name, who, seen, err)
-				}
-			}
-		}
-		var all []*conn
-		for range 4 {
-			past()
-			c := w.dial(client, network, "", address+":80")
-			w.who(c)
-			past()
-			w.who(c)
-			all = append(all, c)
-		}
+		all, _ := w.besideDirect(network, client, b1, b2)
 		if network == "tcp" {
 			w.smooth("beside direct traffic", all, 0)
 		}
@@ -133,4 +117,31 @@ func TestDirectBesideVIP(t *testing.T) {
 	if _, _, err := w.dial(client, "udp", "", b1.IP()+":9").ask("closed"); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a closed port of a backend: %v", err)
 	}
+}
+
+// besideDirect makes connections through a VIP's port 80 while others, all from the client's port 5000, go past it to each backend. It
+// returns those through the VIP, and a check that those past it are what they were.
+func (w *network) besideDirect(network string, client *lab.Host, backends ...*lab.Host) (through []*conn, past func()) {
+	w.t.Helper()
+	direct := map[string]*conn{}
+	for _, b := range backends {
+		direct[b.Name()] = w.dial(client, network, ":5000", b.IP()+":8080")
+	}
+	past = func() {
+		w.t.Helper()
+		for name, c := range direct {
+			if who, seen, err := c.ask("direct"); err != nil || who != name || seen != client.IP()+":5000" {
+				w.t.Errorf("%s, past the VIP to %s: answer of %q for %q, %v", network, name, who, seen, err)
+			}
+		}
+	}
+	for range 4 {
+		past()
+		c := w.dial(client, network, "", address+":80")
+		w.who(c)
+		past()
+		w.who(c)
+		through = append(through, c)
+	}
+	return through, past
 }

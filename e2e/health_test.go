@@ -186,7 +186,7 @@ func TestHealthRefused(t *testing.T) {
 			p.awaitState("web", "b2", vip.StateDown)
 			p.awaitReason("b2", "tcp probe: port 8080 refuses connections")
 			p.awaitPhase(vip.PhaseDegraded)
-			(&pool{network: p.network}).reset("the service has died", []*conn{second})
+			p.reset("the service has died", []*conn{second})
 			if name := p.who(first); name != "b1" {
 				t.Errorf("a connection has gone from b1 to %s", name)
 			}

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/lab"
 )
 
 const address = "10.0.0.100"
@@ -22,24 +24,7 @@ func TestPath(t *testing.T) {
 				w.start()
 				for _, network := range []string{"tcp", "udp"} {
 					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80"}, 8080, backend)
-					var all []*conn
-					for range 3 {
-						c := w.dial(client, network, "", way.web(80))
-						all = append(all, c)
-						who, seen, err := c.ask("hello")
-						if err != nil {
-							t.Fatalf("%s: %v", network, err)
-						}
-						if who != "b1" || seen != c.LocalAddr().String() {
-							t.Errorf("%s: %s answers and sees %s; the client is %s", network, who, seen, c.LocalAddr())
-						}
-						if peer := c.RemoteAddr().String(); peer != way.web(80) {
-							t.Errorf("%s: the client's peer is %s", network, peer)
-						}
-					}
-					if network == "tcp" {
-						w.smooth("the first packets", all, 0)
-					}
+					w.tryPath(way.family, network, client, backend)
 				}
 				if s, err := w.api.switches(); err != nil || s[0].OpenFlow != way.version[8:9]+"."+way.version[9:] {
 					t.Errorf("sessions of OpenFlow %s, %v", s[0].OpenFlow, err)
@@ -47,4 +32,38 @@ func TestPath(t *testing.T) {
 			})
 		}
 	}
+}
+
+// tryPath makes connections through a VIP's port 80 to its only backend: the client sees the VIP, the backend the client.
+func (w *network) tryPath(f family, network string, client, backend *lab.Host) {
+	w.t.Helper()
+	var all []*conn
+	for range 3 {
+		c := w.dial(client, network, "", f.web(80))
+		all = append(all, c)
+		who, seen, err := c.ask("hello")
+		if err != nil {
+			w.t.Fatalf("%s: %v", network, err)
+		}
+		if who != backend.Name() || seen != c.LocalAddr().String() {
+			w.t.Errorf("%s: %s answers and sees %s; the client is %s", network, who, seen, c.LocalAddr())
+		}
+		if peer := c.RemoteAddr().String(); peer != f.web(80) {
+			w.t.Errorf("%s: the client's peer is %s", network, peer)
+		}
+		w.who(c)
+	}
+	if network == "tcp" {
+		w.smooth("the first packets", all, 0)
+	}
+}
+
+// trySelf has a backend call itself through a VIP's port 80: it is called as by the VIP.
+func (w *network) trySelf(f family, network string, backend *lab.Host) {
+	w.t.Helper()
+	c := w.dial(backend, network, "", f.web(80))
+	if _, seen, err := c.ask("myself"); err != nil || !strings.Contains(seen, f.vip) {
+		w.t.Errorf("%s: a backend that calls itself is seen as %s, %v", network, seen, err)
+	}
+	w.who(c)
 }

@@ -163,15 +163,28 @@ func (w *network) visit(client *lab.Host, port int, reset bool) error {
 func TestFlush(t *testing.T) {
 	p := newPool(t, ipv4)
 	tcp := p.open("tcp", 3)
+	p.askedWhile(tcp, func() {
+		for _, s := range p.switches {
+			s.Appctl("dpctl/flush-conntrack")
+			s.Appctl("revalidator/purge")
+		}
+	})
+	p.smooth("flushed", slices.Concat(slices.Collect(maps.Values(tcp))...), 0)
+	p.stay("flushed", tcp, "")
+}
+
+// askedWhile does something some times over while connections are asked all the time, each of which has answers.
+func (w *network) askedWhile(all map[string][]*conn, again func()) {
+	w.t.Helper()
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	rounds := make(chan struct{}, 1<<16)
-	for _, list := range tcp {
+	for _, list := range all {
 		for _, c := range list {
 			wg.Go(func() {
 				for {
 					if _, _, err := c.ask("ping"); err != nil {
-						t.Errorf("%s: %v", c.LocalAddr(), err)
+						w.t.Errorf("%s: %v", c.LocalAddr(), err)
 						return
 					}
 					select {
@@ -187,15 +200,23 @@ func TestFlush(t *testing.T) {
 		for range 50 {
 			<-rounds
 		}
-		for _, s := range p.switches {
-			s.Appctl("dpctl/flush-conntrack")
-			s.Appctl("revalidator/purge")
-		}
+		again()
 	}
 	close(done)
 	wg.Wait()
-	p.smooth("flushed", slices.Concat(slices.Collect(maps.Values(tcp))...), 0)
-	p.stay("flushed", tcp, "")
+}
+
+// awaitServed waits until a client is served at the VIP's port 80: a switch's cache may refuse for a moment.
+func (w *network) awaitServed(client *lab.Host, network string) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		c, err := dial(w.ctx, client, network, "", address+":80")
+		if err == nil {
+			defer c.Close()
+			_, _, err = c.ask("served")
+		}
+		return err
+	})
 }
 
 // A switch whose tables have no room for more connections of mode nat refuses them aloud; old ones stay, and new ones are made
@@ -244,14 +265,7 @@ func TestFlowTableFull(t *testing.T) {
 				t.Errorf("%d answers have reached the client untranslated", n)
 			}
 			p.sw(1).Vsctl("clear", "bridge", p.sw(1).Name(), "flow_tables")
-			p.Eventually(patience, func() error {
-				c, err := dial(p.ctx, p.client, "tcp", "", address+":80")
-				if err == nil {
-					defer c.Close()
-					_, _, err = c.ask("served")
-				}
-				return err
-			})
+			p.awaitServed(p.client, "tcp")
 			p.stay("room again", tcp, "")
 			p.open("udp", 3)
 		})

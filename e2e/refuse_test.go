@@ -243,7 +243,7 @@ func TestRejectByDropping(t *testing.T) {
 				}
 			}
 			w.change(http.MethodPatch, "web/backends/b1", map[string]any{"admin": "disabled"})
-			(&pool{network: w}).reset("disabled", []*conn{c}) // and the switch's cache has followed
+			w.reset("disabled", []*conn{c}) // and the switch's cache has followed
 			for i := range uint16(10) {
 				begin(address, 80, 7000+i)
 				begin(address, 81, 7000+i)

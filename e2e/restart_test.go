@@ -71,6 +71,29 @@ func (d dump) sameAs(t *testing.T, name string, before dump) {
 	}
 }
 
+// dumps are what all switches hold.
+func (w *network) dumps() (all []dump) {
+	for _, s := range w.switches {
+		all = append(all, dumpOf(w.t, s))
+	}
+	return all
+}
+
+// unchanged fails the test unless the next controller has left all switches as they were, and found nothing to do.
+func (w *network) unchanged(when string, before []dump) {
+	w.t.Helper()
+	all, err := w.api.switches()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i, s := range all {
+		if s.Modifications != 0 || s.FlowMods != 0 {
+			w.t.Errorf("%s: %d modifications of switch %s and %d flow-mods", when, s.Modifications, s.DPID, s.FlowMods)
+		}
+		dumpOf(w.t, w.sw(i+1)).sameAs(w.t, when+": "+w.sw(i+1).Name(), before[i])
+	}
+}
+
 // A controller that is killed takes no connection with it. The next one adopts them all and changes nothing.
 func TestControllerKilled(t *testing.T) {
 	t.Parallel()
@@ -92,7 +115,7 @@ func TestControllerKilled(t *testing.T) {
 				w.learnLinkLocal(client, b1, b2)
 			}
 			quiet(w)
-			before := []dump{dumpOf(t, w.sw(1)), dumpOf(t, w.sw(2))}
+			before := w.dumps()
 			sameBackends := func(when string) {
 				t.Helper()
 				for c, name := range held {
@@ -101,33 +124,24 @@ func TestControllerKilled(t *testing.T) {
 					}
 				}
 			}
-			unchanged := func(when string) {
+			adopted := func(when string) {
 				t.Helper()
 				w.awaitReady()
 				sameBackends(when)
 				if n, err := w.live("web"); err != nil || n != 20 {
 					t.Errorf("%s: %d connections adopted, %v", when, n, err)
 				}
-				all, err := w.api.switches()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i, s := range all {
-					if s.Modifications != 0 || s.FlowMods != 0 {
-						t.Errorf("%s: %d modifications of switch %s and %d flow-mods", when, s.Modifications, s.DPID, s.FlowMods)
-					}
-					dumpOf(t, w.sw(i+1)).sameAs(t, when+": "+w.sw(i+1).Name(), before[i])
-				}
+				w.unchanged(when, before)
 			}
 
 			w.ctl.kill()
 			sameBackends("without a controller")
 			w.ctl.start()
-			unchanged("after a kill")
+			adopted("after a kill")
 			w.ctl.stop()
 			sameBackends("without a controller again")
 			w.ctl.start()
-			unchanged("after a stop")
+			adopted("after a stop")
 
 			perBackend := map[string]int{}
 			for range 4 {

@@ -130,6 +130,39 @@ func (w *network) who(c *conn) string {
 	return name
 }
 
+// stay fails the test unless connections are at the backends that they were at, but for those of one.
+func (w *network) stay(when string, all map[string][]*conn, but string) {
+	w.t.Helper()
+	for name, list := range all {
+		if name == but {
+			continue
+		}
+		for _, c := range list {
+			if now := w.who(c); now != name {
+				w.t.Errorf("%s: a connection has gone from %s to %s", when, name, now)
+			}
+		}
+	}
+}
+
+// reset fails the test unless connections end when the client sends. A switch's cache may let some more segments pass for a
+// tenth of a second.
+func (w *network) reset(when string, list []*conn) {
+	w.t.Helper()
+	for _, c := range list {
+		w.Eventually(patience, func() error {
+			_, _, err := c.ask("hello")
+			switch {
+			case errors.Is(err, syscall.ECONNRESET):
+				return nil
+			case err != nil:
+				w.t.Fatalf("%s: %v; want a connection reset", when, err)
+			}
+			return fmt.Errorf("%s: a connection goes on", when)
+		})
+	}
+}
+
 // smooth fails the test if more than a third of connections have lost more than some segments. A busy machine holds a segment up for
 // longer than TCP is patient, or loses it, now and then; what is wrong in a switch loses those of every connection.
 func (w *network) smooth(what string, all []*conn, most int) {
