@@ -31,7 +31,7 @@ type agents struct {
 // agentHost is a backend's host that has told of its connections.
 type agentHost struct {
 	report
-	run     string // of the agent
+	run     string // of the agent whose dump the report goes on from; "" if what it tells next must be a dump
 	seq     uint64 // of the last change in the report
 	ports   map[uint8][]vip.Ports
 	session *agentSession // nil: it is not connected
@@ -165,16 +165,17 @@ func (e *Engine) openAgent(hello apps.AgentHello) (*agentSession, error) {
 		h.session.end(&apps.AgentError{Reason: refusedReplaced, Detail: "it has connected anew"})
 	}
 	now := e.cfg.Now()
-	s := &agentSession{e: e, host: hello.Host, orders: make(chan apps.AgentOrder, agentOrders), over: make(chan struct{})}
+	s := &agentSession{e: e, host: hello.Host, run: hello.Run, orders: make(chan apps.AgentOrder, agentOrders), over: make(chan struct{})}
 	resumes := h.run != "" && h.run == hello.Run && hello.First <= h.seq+1 && h.seq <= hello.Last &&
 		reflect.DeepEqual(h.ports, portsOf(e.view.Load().ServedBy(hello.Host)))
-	h.session, h.run, h.heard = s, hello.Run, now
+	h.session, h.heard = s, now
 	h.status.Since, h.status.Reason = now, ""
 	if resumes {
 		s.ports = h.ports
 		s.order(apps.AgentOrder{Resume: true, Seq: h.seq, Now: now.UnixNano()})
 		e.tell("agent", hello.Host.String(), fmt.Sprintf("is back, after change %d", h.seq))
 	} else {
+		h.run = "" // until its dump has come: the numbers of its changes do not go on from the report yet
 		e.askDump(hello.Host, h, now)
 		e.tell("agent", hello.Host.String(), "is connected")
 	}

@@ -326,3 +326,38 @@ func TestDisputed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Only an agent whose dump has been taken goes on from there: one that was cut off before that is asked for all again, whatever its numbers.
+func TestAgentsCutOffAmidTheirDump(t *testing.T) {
+	one, two := live(apps.ProtoTCP, "10.0.0.9:1", "10.0.0.1:8080"), live(apps.ProtoTCP, "10.0.0.9:2", "10.0.0.1:8080")
+	cutOff := func(t *testing.T, e *Engine, run string) {
+		t.Helper()
+		s, order := openAgent(t, e, apps.AgentHello{Run: run, First: 1, Last: 9})
+		if order.Resume || order.Dump == 0 {
+			t.Fatalf("run %s: %+v", run, order)
+		}
+		s.Close(nil)
+	}
+	t.Run("of another run", func(t *testing.T) {
+		e := agentEngine(t)
+		s, order := openAgent(t, e, apps.AgentHello{Run: "before", First: 1})
+		dumped(t, s, order.Dump, 5, one)
+		s.Close(nil)
+		cutOff(t, e, "restarted")
+		cutOff(t, e, "restarted")
+	})
+	t.Run("after a fault", func(t *testing.T) {
+		e := agentEngine(t)
+		s, order := openAgent(t, e, apps.AgentHello{Run: "r", First: 1})
+		dumped(t, s, order.Dump, 5, one)
+		s.Close(&apps.AgentError{Reason: refusedSlow})
+		cutOff(t, e, "r")
+		s, order = openAgent(t, e, apps.AgentHello{Run: "r", First: 1, Last: 9})
+		if order.Resume {
+			t.Errorf("it goes on from what is not believed: %+v", order)
+			if err := s.Change(t.Context(), apps.LiveChange{Seq: 6, Opened: []apps.LiveState{two}, Complete: bothTold}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -36,6 +36,7 @@ const (
 type agentSession struct {
 	e      *Engine
 	host   netip.Addr
+	run    string // of the agent
 	orders chan apps.AgentOrder
 	over   chan struct{}
 
@@ -156,7 +157,7 @@ func (s *agentSession) DumpEnd(ctx context.Context, id, seq uint64, states int, 
 	all := s.part
 	s.part, s.ports = nil, ports
 	return s.apply(ctx, func(h *agentHost, now time.Time) error {
-		h.seq, h.ports, h.after, h.complete = seq, ports, s.asked, complete
+		h.run, h.seq, h.ports, h.after, h.complete = s.run, seq, ports, s.asked, complete
 		h.put(now, all)
 		h.status.Dumps++
 		s.asking = 0
