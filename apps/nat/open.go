@@ -14,6 +14,10 @@ type openSlot[K comparable, V any] struct {
 	value V
 }
 
+// slotsTouched are so few slots that they are within one page of memory. A new table has one of so many written to at first:
+// a page that was read before is one that is shared, of zeros, and to part it each processor must be interrupted.
+const slotsTouched = 64
+
 // slotHash is the part of a hash that an open takes; the lowest bits are left to choose the table.
 func slotHash(h uint64) uint32 { return max(uint32(h>>32), 1) }
 
@@ -91,6 +95,9 @@ func (t *open[K, V]) seek(hash uint32, k K) (i int, found bool) {
 func (t *open[K, V]) grow() {
 	old := t.slots
 	t.slots = make([]openSlot[K, V], max(8, 2*len(old)))
+	for i := 0; i < len(t.slots); i += slotsTouched {
+		t.slots[i].hash = 0
+	}
 	for _, s := range old {
 		if s.hash != 0 {
 			i, _ := t.seek(s.hash, s.key)
