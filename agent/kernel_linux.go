@@ -150,15 +150,19 @@ func whole[T any](read func() ([]T, error)) (all []T, err error) {
 }
 
 // TCP are the TCP connections of the calling thread's network namespace with this local address, also those that a SYN has
-// just begun.
+// just begun. Those of IPv4 may be at sockets of IPv6, by mapped addresses: a server that listens on all addresses of both has them so.
 func TCP(local netip.Addr) ([]State, error) {
-	family := uint8(unix.AF_INET)
-	if local.Is6() {
-		family = unix.AF_INET6
+	families := []uint8{unix.AF_INET6}
+	if local.Is4() {
+		families = append(families, unix.AF_INET)
 	}
-	sockets, err := whole(func() ([]*netlink.Socket, error) { return netlink.SocketDiagTCP(family) })
-	if err != nil {
-		return nil, fmt.Errorf("read TCP sockets: %w", err)
+	var sockets []*netlink.Socket
+	for _, family := range families {
+		some, err := whole(func() ([]*netlink.Socket, error) { return netlink.SocketDiagTCP(family) })
+		if err != nil {
+			return nil, fmt.Errorf("read TCP sockets: %w", err)
+		}
+		sockets = append(sockets, some...)
 	}
 	var out []State
 	for _, s := range sockets {
