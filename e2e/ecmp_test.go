@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/lab"
 )
 
@@ -45,13 +44,7 @@ func TestGatewaysBehindRouter(t *testing.T) {
 		}
 		w.run(router, argv...)
 	}
-	serve(8080, p.backends...)
-	p.seen.listen(5353, p.backends...)
-	w.start()
-	for i, s := range handOverServices {
-		w.service(vip.Spec{Name: s.name, Address: w.family.vip, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred},
-			s.port, p.backends...)
-	}
+	p.provide(nil, p.backends...)
 	chosen := func(s *lab.Switch) int { return counted(t, s, 30, "priority=100,", "nw_dst="+w.family.vip) }
 	// asked waits until each connection has been asked again, and says which gateways must have chosen meanwhile.
 	asked := func(what string, gateways ...int) {

@@ -27,19 +27,13 @@ func tryGateways(t *testing.T, mode vip.Mode) {
 	for i := range 4 {
 		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 4, 1+i))
 	}
-	serve(8080, p.backends...)
-	p.seen.listen(5353, p.backends...)
-	w.start()
 	gateways := func(list ...int) (all []string) {
 		for _, i := range list {
 			all = append(all, dpid(w.sw(i)))
 		}
 		return all
 	}
-	for i, s := range handOverServices {
-		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: mode,
-			Gateways: gateways(2, 3)}, s.port, p.backends...)
-	}
+	p.provide(func(s *vip.Spec) { s.Mode, s.Gateways = mode, gateways(2, 3) }, p.backends...)
 	p.begin(60, 20, 40)
 	used := func(s *lab.Switch) (n int) { // rules of table 30 that have been used
 		for line := range strings.Lines(s.Ofctl("dump-flows", "table=30")) {
@@ -115,13 +109,7 @@ func TestGatewayAtTheEnd(t *testing.T) {
 	for i := range 4 {
 		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 2+i/2, 1+i%2))
 	}
-	serve(8080, p.backends...)
-	p.seen.listen(5353, p.backends...)
-	w.start()
-	for i, s := range handOverServices {
-		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred},
-			s.port, p.backends...)
-	}
+	p.provide(nil, p.backends...)
 	p.begin(20, 10, 10)
 	for _, i := range []int{2, 3} {
 		for _, s := range handOverServices {

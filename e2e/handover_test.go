@@ -59,17 +59,23 @@ func handOverIn(w *network, seed uint64, set func(*vip.Spec)) *handOver {
 	for i := range 6 {
 		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 1+i*switches/6, 2+i))
 	}
+	p.provide(set, p.backends...)
+	return p
+}
+
+// provide lets all backends serve, starts the network, and declares the VIPs on some of them. set says more of the VIPs.
+func (p *handOver) provide(set func(*vip.Spec), on ...*lab.Host) {
+	p.t.Helper()
 	serve(8080, p.backends...)
 	p.seen.listen(5353, p.backends...)
-	w.start()
+	p.start()
 	for i, s := range handOverServices {
-		spec := vip.Spec{Name: s.name, Address: w.family.vip, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred}
+		spec := vip.Spec{Name: s.name, Address: p.family.vip, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred}
 		if set != nil {
 			set(&spec)
 		}
-		w.service(spec, s.port, p.backends...)
+		p.service(spec, s.port, on...)
 	}
-	return p
 }
 
 // witness notes which backends have had datagrams of which client's ports.

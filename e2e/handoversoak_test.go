@@ -5,16 +5,11 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/evenflow/evenflow/apps/vip"
-	"github.com/evenflow/evenflow/lab"
 )
 
 // The whole proof over tunnels: 300 TCP connections and 100 flows of datagrams through twenty changes, and what breaks without hand-over.
@@ -29,46 +24,6 @@ func TestHandOverTunnelsWhole(t *testing.T) {
 	}
 }
 
-// cut is a way to a switch's controller that can be taken away, so that the switch keeps its rules.
-func cut(t *testing.T, s *lab.Switch) (path string, away func()) {
-	t.Helper()
-	path = filepath.Join(filepath.Dir(s.ControllerSocket()), "cut.sock")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	var open []net.Conn
-	away = func() {
-		_ = l.Close()
-		mu.Lock()
-		defer mu.Unlock()
-		for _, c := range open {
-			_ = c.Close()
-		}
-	}
-	t.Cleanup(away)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			to, err := net.Dial("unix", s.ControllerSocket())
-			if err != nil {
-				_ = c.Close()
-				continue
-			}
-			mu.Lock()
-			open = append(open, c, to)
-			mu.Unlock()
-			go func() { _, _ = io.Copy(to, c); _ = to.Close() }()
-			go func() { _, _ = io.Copy(c, to); _ = c.Close() }()
-		}
-	}()
-	return path, away
-}
-
 // A gateway that has lost its controller goes on choosing by the generation that it had, which is kept for as long as connections that began so
 // live, whenever it comes back.
 //
@@ -79,15 +34,9 @@ func TestHandOverBehind(t *testing.T) {
 	for i := range 4 {
 		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 2+i/2, 1+i%2))
 	}
-	serve(8080, p.backends...)
-	p.seen.listen(5353, p.backends...)
-	w.start()
 	const idle = 3 * time.Second
-	for i, s := range handOverServices {
-		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeDeferred,
-			HandOverIdle: vip.Duration(idle)}, s.port, p.backends...)
-	}
-	path, away := cut(t, w.sw(1))
+	p.provide(func(s *vip.Spec) { s.HandOverIdle = vip.Duration(idle) }, p.backends...)
+	path, away := relay(t, w.sw(1), 0)
 	w.sw(1).SetController("unix:" + path)
 	w.awaitReady()
 	away()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +79,8 @@ func TestHandOverSkewed(t *testing.T) { trySkewed(t, newHandOver(t, 13, nil)) }
 func trySkewed(t *testing.T, p *handOver) {
 	slow := p.sw(3)
 	p.begin(60, 20, 40)
-	slow.SetController("unix:" + late(t, slow, time.Second/2))
+	path, _ := relay(t, slow, time.Second/2)
+	slow.SetController("unix:" + path)
 	p.awaitReady()
 	for range 2 {
 		p.change("")
@@ -86,15 +88,26 @@ func trySkewed(t *testing.T, p *handOver) {
 	p.whole()
 }
 
-// late is a way to a switch's controller by which what the controller says comes some time late.
-func late(t *testing.T, s *lab.Switch, delay time.Duration) (path string) {
+// relay is another way to a switch's controller, by which what the controller says comes some time late, and which can be taken away, so
+// that the switch keeps its rules.
+func relay(t *testing.T, s *lab.Switch, delay time.Duration) (path string, away func()) {
 	t.Helper()
-	path = filepath.Join(filepath.Dir(s.ControllerSocket()), "late.sock")
+	path = filepath.Join(filepath.Dir(s.ControllerSocket()), "relay.sock")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
+	var mu sync.Mutex
+	var open []net.Conn
+	away = func() {
+		_ = l.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}
+	t.Cleanup(away)
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -106,11 +119,14 @@ func late(t *testing.T, s *lab.Switch, delay time.Duration) (path string) {
 				_ = c.Close()
 				continue
 			}
+			mu.Lock()
+			open = append(open, c, to)
+			mu.Unlock()
 			go func() { _, _ = io.Copy(to, c); _ = to.Close() }()
 			go func() { defer c.Close(); lag(c, to, delay) }()
 		}
 	}()
-	return path
+	return path, away
 }
 
 // lag copies, and each piece arrives some time after it was sent.

@@ -45,13 +45,7 @@ func newProof(t *testing.T, connections, flows int) *proof {
 	for i := range 6 {
 		p.backends = append(p.backends, w.host(fmt.Sprintf("b%d", i+1), i+1, 1+i/2, 2+i))
 	}
-	serve(8080, p.backends...)
-	p.seen.listen(5353, p.backends...)
-	w.start()
-	for i, s := range handOverServices {
-		w.service(vip.Spec{Name: s.name, Address: address, Protocol: s.protocol, Port: vip.PortRange(fmt.Sprint(80 + i)), Mode: vip.ModeOthello,
-			HandOverIdle: vip.Duration(10 * time.Second)}, s.port, p.backends[:4]...)
-	}
+	p.provide(func(s *vip.Spec) { s.Mode, s.HandOverIdle = vip.ModeOthello, vip.Duration(10*time.Second) }, p.backends[:4]...)
 	p.set("b1", map[string]any{"weight": 2})
 	p.agents = newReporters(w, slices.Clone(p.backends[:4]))
 	ctx, cancel := context.WithCancel(w.ctx)
