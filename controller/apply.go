@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -120,6 +121,7 @@ func (sw *Switch) settle(states []OwnerState, leftovers bool, made []op) (refusa
 			}
 			if out.whole == nil && len(out.failed) == 0 {
 				d.held.confirm(plan, left)
+				d.found(left)
 				return refusals, nil
 			}
 			d.held.note(plan, out.made)
@@ -129,7 +131,7 @@ func (sw *Switch) settle(states []OwnerState, leftovers bool, made []op) (refusa
 			}
 			if !synced && out.stale() {
 				synced = true
-				if _, err := sw.reread(); err != nil {
+				if err := sw.reread(); err != nil {
 					return nil, err
 				}
 				continue
@@ -261,14 +263,28 @@ func (o outcome) blame(sw *Switch, ops []op, spare map[key]bool) map[Owner]error
 	return bad
 }
 
-// reread replaces what is believed to be in the switch by what is, and says what is lost.
-func (sw *Switch) reread() ([]lostObject, error) {
+// found notes that the switch holds all that these owners want.
+func (d *desired) found(owners []OwnerState) {
+	maps.DeleteFunc(d.lost, func(_ key, o heldObject) bool {
+		return slices.ContainsFunc(owners, func(s OwnerState) bool { return s.Owner == o.owner })
+	})
+}
+
+// reread replaces what is believed to be in the switch by what is, and notes what is lost. What a change does not put right the
+// next audit does.
+func (sw *Switch) reread() error {
 	d := &sw.desired
 	s, err := sw.readOwn()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return d.held.look(&s, d.cfg.Kind), nil
+	for k, o := range d.held.look(&s, d.cfg.Kind) {
+		if d.lost == nil {
+			d.lost = map[key]heldObject{}
+		}
+		d.lost[k] = o
+	}
+	return nil
 }
 
 // readOwn reads what may be of kind Desired.

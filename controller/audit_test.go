@@ -135,3 +135,63 @@ func TestAuditMask(t *testing.T) {
 		}
 	})
 }
+
+// What an audit would mend it mends too if a change has found it missing before, in a switch that was read again for that.
+func TestAuditMendsWhatAChangeHasFoundMissing(t *testing.T) {
+	auditing(t, controller.Config{}, audited, func(h *harness, fake *controllertest.Switch) {
+		const group = "group_id=201,type=indirect,bucket=bucket_id:0,actions=output:"
+		h.ctl.Update(1, []controller.OwnerState{want(h.t, "b", 1, group+"1\n")})
+		h.until(h.t, "applied b 1")
+		fake.Remove("group_id=201,type=indirect\nmeter=102 pktps bands=type=drop rate=1\npriority=6,ip actions=drop")
+		h.ctl.Update(1, []controller.OwnerState{want(h.t, "b", 2, group+"2\n")})
+		h.until(h.t, "applied b 2")
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff(sorted(h.t, audited+group+"2\n"), fake.Dump()); diff != "" {
+			h.t.Errorf("state (-want +got):\n%s", diff)
+		}
+		fake.Forget()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if mods := fake.Modifications(); mods != nil {
+			h.t.Errorf("sent %v", mods)
+		}
+	})
+}
+
+// What cannot be mended of one owner keeps nobody else's from being mended, also in a switch that does not say what it refuses.
+func TestAuditRefusedOfOneOwner(t *testing.T) {
+	for name, opts := range map[string][]controllertest.Option{
+		"1.5":       {controllertest.Versions(openflow.V15)},
+		"1.5 vague": {controllertest.Versions(openflow.V15), controllertest.VagueCommits()},
+		"1.3":       {controllertest.Versions(openflow.V13)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, controller.Config{AuditInterval: time.Minute})
+				fake := controllertest.NewSwitch(1, opts...)
+				h.connect(fake)
+				const b, c = "group_id=201,type=indirect,bucket=bucket_id:0,actions=output:1\n" + cD + "priority=11,ip actions=group:201\n",
+					cD + "priority=12,ip actions=output:6\n"
+				h.ctl.Replace(1, []controller.OwnerState{want(t, "a", 1, audited), want(t, "b", 1, b), want(t, "c", 1, c)})
+				h.until(t, "applied c 1")
+				fake.Remove("priority=6,ip actions=drop\npriority=12,ip actions=drop\npriority=11,ip actions=drop\ngroup_id=201,type=indirect")
+				fake.Put(cD + "priority=13,ip actions=output:9\n")
+				fake.Intercept(func(m controllertest.Message) (v controllertest.Verdict) {
+					if strings.Contains(m.String(), "priority=6") {
+						v.Refuse = &openflow.Error{Type: openflow.ErrFlowModFailed, Code: 1}
+					}
+					return v
+				})
+				time.Sleep(61 * time.Second)
+				h.until(t, "refused a 1")
+				synctest.Wait()
+				broken := strings.Replace(audited, cD+"priority=6,ip actions=output:6\n", "", 1)
+				if diff := cmp.Diff(sorted(t, broken+b+c), fake.Dump()); diff != "" {
+					t.Errorf("state (-want +got):\n%s", diff)
+				}
+				h.stop()
+			})
+		})
+	}
+}

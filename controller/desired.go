@@ -14,8 +14,9 @@ type desired struct {
 	version openflow.Version
 
 	held   *holding
-	begun  bool   // a Replace has been carried out
-	bundle uint32 // the last bundle's id
+	begun  bool               // a Replace has been carried out
+	lost   map[key]heldObject // found to be missing, or to be otherwise, and not mended yet
+	bundle uint32             // the last bundle's id
 
 	rules, groups, meters                  atomic.Int64
 	modifications, drift, audits, refusals atomic.Uint64

@@ -249,14 +249,10 @@ func (h *holding) release() {
 	}
 }
 
-// lostObject is what an owner held and the switch has not, or has otherwise.
-type lostObject struct {
-	key
-	heldObject
-}
-
-// look replaces what is believed to be in the switch by what was read, and says what is lost.
-func (h *holding) look(s *switchState, kind func(cookie uint64) RuleKind) (lost []lostObject) {
+// look replaces what is believed to be in the switch by what was read, and says what is lost: what an owner held and the switch
+// has not, or has otherwise.
+func (h *holding) look(s *switchState, kind func(cookie uint64) RuleKind) (lost map[key]heldObject) {
+	lost = map[key]heldObject{}
 	seen := make([][]bool, len(h.claims)) // of the claims that are held as a whole
 	before, now := h.parts, map[key]heldObject{}
 	for k, o := range s.objects(kind) {
@@ -279,7 +275,7 @@ func (h *holding) look(s *switchState, kind func(cookie uint64) RuleKind) (lost 
 	}
 	for k, o := range before {
 		if is, ok := now[k]; o.owner != nil && !(ok && o.same(is.object, h.version)) {
-			lost = append(lost, lostObject{k, o})
+			lost[k] = o
 		}
 	}
 	for n, c := range h.claims {
@@ -296,7 +292,7 @@ func (h *holding) look(s *switchState, kind func(cookie uint64) RuleKind) (lost 
 			if seen[n] != nil && seen[n][i] {
 				h.add(k, o, owner)
 			} else {
-				lost = append(lost, lostObject{k, heldObject{o, owner}})
+				lost[k] = heldObject{o, owner}
 			}
 			i++
 		}
