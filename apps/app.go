@@ -76,6 +76,7 @@ type View struct {
 	Switches map[flows.DPID]SwitchInfo
 	VIPs     []*VIP                   // by id
 	Routers  []Router                 // set before the view is shown to anybody
+	Routes   Routes                   // what is behind routers that are hosts; set likewise
 	Gateways map[flows.DPID]flows.MAC // of VIPs that name some: those that have ever connected; set likewise
 	Edges    map[flows.DPID]uint16    // numbers of switches as edges with backends, from 0; set likewise
 	Numbers  map[flows.DPID]uint16    // of switches: each has one of its own, for ever; set likewise
@@ -94,10 +95,11 @@ type VIP struct {
 	Generations *vip.Generations // of modes deferred and othello; nil: there is none yet, or the mode has none
 }
 
-// Backend is a backend with its present state. Host is nil while its address has not been heard.
+// Backend is a backend with its present state. Host is nil while its address, or its gateway's, has not been heard.
 type Backend struct {
 	*vip.Backend
-	Host     *topo.Host
+	Host     *topo.Host // if it is behind a gateway, that
+	Via      netip.Addr // the gateway; the zero Addr: it is behind none
 	State    vip.State
 	Reason   string
 	Endpoint uint32 // the ct_mark of its connections, never 0 or MarkDirect in modes that use conntrack, 0 in others

@@ -54,6 +54,7 @@ type Explanation struct {
 	Mode     vip.Mode `json:"mode"`
 	DPID     string   `json:"dpid" doc:"Switch where the client's packets come in; empty: the client is no known host"`
 	Backend  string   `json:"backend" doc:"Name; empty: none, or it cannot be known"`
+	Via      string   `json:"via" doc:"The gateway that the backend is behind; empty: none"`
 	Reason   string   `json:"reason" doc:"Why there is no backend"`
 	Detail   string   `json:"detail" doc:"How it is chosen, in mode othello: Dcode, generation, owner and pin"`
 	Switches []Choice `json:"switches" doc:"What each connected switch would choose, if the client's packets came in there"`

@@ -37,6 +37,15 @@ func (f *Family) IP() flows.Match { return make(flows.Match, 0, 10).Num(flows.Et
 func From(a netip.Addr) flows.Match { return FamilyOf(a).IP().Addr(FamilyOf(a).Src, a) }
 func To(a netip.Addr) flows.Match   { return FamilyOf(a).IP().Addr(FamilyOf(a).Dst, a) }
 
+// In adds that an address is of a network.
+func In(m flows.Match, f flows.Field, p netip.Prefix) flows.Match {
+	var mask flows.Value
+	for i := range p.Bits() {
+		mask[i/8] |= 0x80 >> (i % 8)
+	}
+	return m.Masked(f, flows.AddrValue(p.Addr()), mask)
+}
+
 // SetAddr writes an address.
 func SetAddr(f flows.Field, a netip.Addr) flows.SetField {
 	return flows.SetField{Field: f, Value: flows.AddrValue(a)}

@@ -81,7 +81,7 @@ off disabled: disabled by the operator`},
 			n := network(start)
 			tt.do(n)
 			var lines []string
-			for i, b := range ResolveBackends(x, n.Snapshot(), start) {
+			for i, b := range ResolveBackends(x, n.Snapshot(), nil, start) {
 				if b.Backend != &x.Backends[i] || (b.Host == nil) != (b.Name == "b4") {
 					t.Errorf("%s: backend %p, host %v", b.Name, b.Backend, b.Host)
 				}
@@ -104,7 +104,7 @@ func TestResolveBackendsWithoutTopology(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := ResolveBackends(x, &topo.Snapshot{}, time.Time{}); len(b) != 1 || b[0].State != vip.StateUnknown {
+	if b := ResolveBackends(x, &topo.Snapshot{}, nil, time.Time{}); len(b) != 1 || b[0].State != vip.StateUnknown {
 		t.Errorf("got %+v", b)
 	}
 }
@@ -128,7 +128,7 @@ func TestResolveBackendsAfterDrain(t *testing.T) {
 		time.Minute:     "drained drained disabled drained",
 	} {
 		var got []string
-		for _, b := range ResolveBackends(x, network(start).Snapshot(), start.Add(after)) {
+		for _, b := range ResolveBackends(x, network(start).Snapshot(), nil, start.Add(after)) {
 			got = append(got, string(b.State))
 		}
 		if got := strings.Join(got, " "); got != want {

@@ -19,8 +19,8 @@ func (v *View) Router(a netip.Addr) (Router, bool) {
 	return Router{}, false
 }
 
-// Routes reports whether there is a router for packets to an address.
-func (v *View) Routes(a netip.Addr) bool {
+// HasRouter reports whether there is a router for packets to an address.
+func (v *View) HasRouter(a netip.Addr) bool {
 	for _, r := range v.Routers {
 		if r.Address.Addr().Is4() == a.Is4() {
 			return true

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/evenflow/evenflow/apps/vip"
+	"github.com/evenflow/evenflow/flows"
 )
 
 // Served is a VIP with one of its backends.
@@ -24,25 +25,34 @@ func (s Served) Listens() vip.Ports {
 // OneToOne reports whether a port of the backend stands for one port of the VIP.
 func (s Served) OneToOne() bool { return s.Backend.Port == 0 || s.VIP.Ports.Single() }
 
-// servedIndex finds backends by address. It is made when it is first asked.
+// servedIndex finds backends by address, and the addresses of those behind gateways by these. It is made when it is first asked.
 type servedIndex struct {
 	once   sync.Once
 	byAddr map[netip.Addr][]Served
+	behind map[flows.MAC][]netip.Addr
 }
 
 // ServedBy are the VIPs, of all modes, that have an address among their backends, by id; one with several ports of the
 // address comes several times.
 func (v *View) ServedBy(a netip.Addr) []Served {
+	v.index()
+	return v.served.byAddr[a]
+}
+
+func (v *View) index() {
 	v.served.once.Do(func() {
-		v.served.byAddr = map[netip.Addr][]Served{}
+		v.served.byAddr, v.served.behind = map[netip.Addr][]Served{}, map[flows.MAC][]netip.Addr{}
 		for _, x := range v.VIPs {
 			for i := range x.Backends {
 				b := &x.Backends[i]
-				v.served.byAddr[b.Address] = append(v.served.byAddr[b.Address], Served{x, b})
+				known := v.served.byAddr[b.Address]
+				v.served.byAddr[b.Address] = append(known, Served{x, b})
+				if b.Via.IsValid() && b.Host != nil && len(known) == 0 {
+					v.served.behind[b.Host.MAC] = append(v.served.behind[b.Host.MAC], b.Address)
+				}
 			}
 		}
 	})
-	return v.served.byAddr[a]
 }
 
 // Forget is what a switch is to forget of its tracked connections: those of a zone and protocol that agree with all that is

@@ -27,6 +27,7 @@ type Config struct {
 	Log              Log         `json:"log"`
 	Ports            []Port      `json:"ports"`
 	Routers          []Router    `json:"routers"`
+	Routes           []Route     `json:"routes"`
 	PacketIn         PacketIn    `json:"packet_in"`
 	Detector         Detector    `json:"detector"`
 	VIPs             []vip.Spec  `json:"vips"` // of the schema of the API; never nil
@@ -117,6 +118,7 @@ func (d *document) check(c *Config) {
 	d.checkDetector(&c.Detector)
 	d.checkPorts(c.Ports)
 	d.checkRouters(c.Routers)
+	d.checkRoutes(c)
 	d.checkVIPs(c.VIPs, "vips", make(map[string]string))
 }
 

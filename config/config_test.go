@@ -29,6 +29,9 @@ ports:
 routers:
   - {address: 10.0.0.254/24, gateway: 10.0.0.1}
   - address: fd00::fe/64
+routes:
+  - {network: 10.8.0.0/16, via: 10.0.0.1}
+  - {network: "fd08::/48", via: "fd00::1"}
 packet_in:
   vip: 9000
 detector:
@@ -69,6 +72,7 @@ func TestParse(t *testing.T) {
 	want.Log = Log{"debug", "json"}
 	want.Ports = []Port{{DPID: 0x12, PortNo: 1, Kind: "edge"}, {DPID: 0xa1, PortNo: 2, Kind: "link", Link: &topo.PortID{DPID: 1, No: 3}}}
 	want.Routers = []Router{{"10.0.0.254/24", "10.0.0.1"}, {Address: "fd00::fe/64"}}
+	want.Routes = []Route{{"10.8.0.0/16", "10.0.0.1"}, {"fd08::/48", "fd00::1"}}
 	want.PacketIn.VIP = 9000
 	want.Detector.Mode, want.Detector.Interval, want.Detector.Alpha, want.Detector.Gate = "paper", vip.Duration(500e6), 0.01, 1
 	want.Detector.Sets = []PortSet{{"uplinks", []WatchedPort{{DPID: 1, PortNo: 1, Capacity: 2.5}, {DPID: 1, PortNo: 2}}}}
@@ -95,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 	const web = "vips:\n- name: web\n  address: 10.0.0.100\n  protocol: tcp\n  port: 80\n"
 	const link = "ports:\n- dpid: 0000000000000001\n  port_no: 1\n  kind: link\n"
 	tests := []struct{ text, want string }{
-		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, openflow_tls, openflow_versions, http, http_tls, data, token_file, allowed_hosts, log, ports, routers, packet_in, detector, vips"},
+		{"opnflow: []", "f:1: opnflow: unknown key; want one of openflow, openflow_tls, openflow_versions, http, http_tls, data, token_file, allowed_hosts, log, ports, routers, routes, packet_in, detector, vips"},
 		{"a: [", "f:1: sequence end token ']' not found"},
 		{"http: 127.0.0.1:80\nhttp: 127.0.0.1:81", `f:2: mapping key "http" already defined at [1:1]`},
 		{"http: x\n---\nhttp: y", "f:3: a second document; a configuration is one"},
@@ -157,6 +161,24 @@ func TestParseErrors(t *testing.T) {
 		{"routers:\n- address: 10.0.0.254/24\n- address: 10.0.0.254/16", "f:3: routers[1].address: routers[0] has the same address"},
 		{"routers:\n- {address: 10.0.0.254/24, gateway: 10.0.0.1}\n- {address: 10.0.0.253/24, gateway: 10.0.0.2}",
 			"f:3: routers[1].gateway: routers[0] has a gateway for the same network"},
+		{"routes:\n- network: 10.8.0.0/16", `f:2: routes[0].via: "": want the address of a host, such as 10.0.0.1`},
+		{"routes:\n- via: 10.0.0.1", `f:2: routes[0].network: "": want a network, such as 10.8.0.0/16 or fd08::/48`},
+		{"routes:\n- {network: 10.8.0.1/16, via: 10.0.0.1}", `f:2: routes[0].network: "10.8.0.1/16" has bits of a host; want 10.8.0.0/16`},
+		{"routes:\n- {network: 224.0.0.0/8, via: 10.0.0.1}", `f:2: routes[0].network: "224.0.0.0/8": want a network that can be behind a router`},
+		{"routes:\n- {network: 10.8.0.0/16, via: 'fd00::1'}", `f:2: routes[0].via: "fd00::1": want an address of the family of network 10.8.0.0/16`},
+		{"routes:\n- {network: 'fd08::/48', via: 'fe80::1%eth0'}", `f:2: routes[0].via: "fe80::1%eth0": want the address of a host`},
+		{"routes:\n- {network: 10.0.0.0/8, via: 10.0.0.1}", "f:2: routes[0].via: 10.0.0.1 is behind 10.0.0.1 itself; want a host of the layer-2 network"},
+		{"routes:\n- {network: 10.8.0.0/16, via: 10.9.0.1}\n- {network: 10.9.0.0/16, via: 10.0.0.1}",
+			"f:2: routes[0].via: 10.9.0.1 is behind 10.0.0.1 itself; want a host"},
+		{"routes:\n- {network: 10.8.0.0/16, via: 10.0.0.1}\n- {network: 10.8.0.0/16, via: 10.0.0.2}", "f:3: routes[1].network: routes[0] has the same network"},
+		{"routers:\n- address: 10.0.0.254/24\nroutes:\n- {network: 10.0.0.0/24, via: 10.1.0.1}",
+			"f:4: routes[0].network: is the network of routers[0], whose hosts are behind nobody"},
+		{"routers:\n- address: 10.0.0.254/24\nroutes:\n- {network: 10.0.0.128/25, via: 10.0.0.1}",
+			"f:4: routes[0].network: has the address of routers[0], which is behind nobody"},
+		{"routers:\n- address: 10.0.0.254/24\nroutes:\n- {network: 10.8.0.0/16, via: 10.0.0.254}",
+			"f:4: routes[0].via: is the address of routers[0]; want that of a host"},
+		{"routers:\n- {address: 10.0.0.254/24, gateway: 10.0.0.5}\nroutes:\n- {network: 10.0.0.0/28, via: 10.0.0.130}",
+			"f:2: routers[0].gateway: 10.0.0.5 is behind 10.0.0.130, as routes say; want a host of the layer-2 network"},
 		{web + "  mode: nat\n  scheduler: best", "f:7: vips[0].scheduler: best: want one of two-choices,"},
 		{web + "  bakends: []", "f:6: vips[0].bakends: unknown key; want one of name, address, protocol, port,"},
 		{web + "  idle_timeout: 30", `f:6: vips[0].idle_timeout: duration 30: want text such as "30s"`},

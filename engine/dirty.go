@@ -26,7 +26,7 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 	for _, x := range deleted {
 		out = append(out, vipOwner(x))
 		listens = listens || len(x.Backends) > 0
-		out = appendBackends(out, hosts, v.Topo, x)
+		out = appendBackends(out, hosts, v, x)
 		addresses[x.Address] = true
 	}
 	for _, x := range v.VIPs {
@@ -38,13 +38,13 @@ func dirtyOwners(old, v *apps.View, deleted []*vip.VIP) []apps.Owner {
 		if prev == nil {
 			addresses[x.Address] = true
 			listens = listens || len(x.Backends) > 0
-			out = appendBackends(out, hosts, v.Topo, x.VIP)
+			out = appendBackends(out, hosts, v, x.VIP)
 		} else if x.Deferred() && prev.VIP == x.VIP {
 			again[x.Address] = true // its edges have a part in what the address wants
 		} else if prev.VIP != x.VIP {
 			again[x.Address] = true
 			listens = listens || !slices.Equal(prev.Listens(), x.Listens())
-			out = appendBackends(out, hosts, v.Topo, differing(prev.VIP, x.VIP)...)
+			out = appendBackends(out, hosts, v, differing(prev.VIP, x.VIP)...)
 		}
 	}
 	for a := range again {
@@ -144,10 +144,10 @@ func appendForetold(out []apps.Owner, old, v *apps.View) []apps.Owner {
 }
 
 // appendBackends adds the hosts of VIPs' backends that are not in noted yet.
-func appendBackends(out []apps.Owner, noted map[flows.MAC]bool, t *topo.Snapshot, vips ...*vip.VIP) []apps.Owner {
+func appendBackends(out []apps.Owner, noted map[flows.MAC]bool, v *apps.View, vips ...*vip.VIP) []apps.Owner {
 	for _, x := range vips {
 		for _, b := range x.Backends {
-			if h, ok := t.HostAt(b.Address); ok && !noted[h.MAC] {
+			if h, ok := v.HostAt(b.Address); ok && !noted[h.MAC] {
 				noted[h.MAC] = true
 				out = append(out, hostOwner(h))
 			}

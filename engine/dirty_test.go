@@ -49,6 +49,12 @@ func TestDirtyOwners(t *testing.T) {
 		r.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24"), Gateway: netip.MustParseAddr("10.0.0.1")}}
 		return &r
 	}
+	far := &apps.VIP{VIP: &vip.VIP{ID: 2, Address: y.Address, Backends: []vip.Backend{{ID: 1, Address: netip.MustParseAddr("10.8.0.5")}}}}
+	behind := func(v *apps.View, more ...*apps.VIP) *apps.View {
+		r := apps.NewView(v.Topo, nil, append(slices.Clone(v.VIPs), more...))
+		r.Routes = apps.Routes{{Network: netip.MustParsePrefix("10.8.0.0/16"), Via: netip.MustParseAddr("10.0.0.1")}}
+		return r
+	}
 	net.PortStatus(now, 1, topo.Port{No: 2, Up: false}, false)
 	c := view(x)
 	written := *x
@@ -95,6 +101,9 @@ func TestDirtyOwners(t *testing.T) {
 		{"a VIP has gone from a host's address", a, apps.NewView(a.Topo, nil, nil), []*vip.VIP{x.VIP},
 			[]string{"address 10.0.0.100", "host 00:00:00:00:00:01", "vip 1"}},
 		{"a gateway has come", routed(a), routed(b), nil, []string{"host 00:00:00:00:00:02"}},
+		{"a backend's gateway has come", behind(a), behind(b), nil, []string{"host 00:00:00:00:00:02"}},
+		{"a host has become the gateway of a backend", behind(g), behind(g, far), nil,
+			[]string{"address 10.0.0.101", "host 00:00:00:00:00:02", "vip 2"}},
 		{"a gateway has its address", routed(b), routed(g), nil, []string{"address 10.0.0.254", "host 00:00:00:00:00:02"}},
 	} {
 		var got []string

@@ -34,6 +34,7 @@ type Config struct {
 	Topo       topo.Config       // Key is taken from the store
 	Store      store.Store
 	Apps       []Mount
+	Routes     apps.Routes                      // likewise
 	Routers    []apps.Router                    // of the configuration file
 	FileVIPs   []vip.Spec                       // of the configuration file; nil: there is no file, the VIPs of an earlier one stay
 	DropReason func(*flows.Rule) (string, bool) // names a rule made to drop; nil: none is named

@@ -18,13 +18,16 @@ func (e *Engine) Explain(t apps.Tuple) (x apps.Explanation, err error) {
 		return x, fmt.Errorf("a VIP with %s, port %d of %s: %w", t.Dst.Addr(), t.Dst.Port(), protocolName(t.Proto), apps.ErrNotFound)
 	}
 	x = apps.Explanation{VIP: target.Spec.Name, Mode: target.Spec.Mode, Switches: []apps.Choice{}}
-	if h, ok := v.Topo.HostAt(t.Src.Addr()); ok {
+	if h, ok := v.HostAt(t.Src.Addr()); ok {
 		x.DPID = h.At.DPID.String()
 	}
 	for _, d := range slices.Sorted(maps.Keys(v.Switches)) {
 		x.Switches = append(x.Switches, e.choice(v, target, d, t))
 	}
 	x.Backend, x.Reason = decision(x.DPID, x.Switches)
+	if i := slices.IndexFunc(target.Backends, func(b apps.Backend) bool { return b.Name == x.Backend }); i >= 0 {
+		x.Via = via(&target.Backends[i])
+	}
 	for _, app := range e.apps {
 		if a, ok := app.(apps.Detailer); ok && x.Detail == "" {
 			x.Detail = a.Detail(v, target, t)

@@ -208,7 +208,7 @@ func (e *Engine) storePlaces(old, v *apps.View) {
 			if b.Host == nil {
 				continue
 			}
-			if h, ok := e.saved.topo.HostAt(b.Address); !ok || h.MAC != b.Host.MAC || h.At != b.Host.At {
+			if h, ok := v.Routes.HostAt(e.saved.topo, b.Address); !ok || h.MAC != b.Host.MAC || h.At != b.Host.At {
 				e.save()
 				return
 			}

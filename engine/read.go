@@ -106,7 +106,7 @@ func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room vip.Status) 
 	}
 	for i := range x.Backends {
 		b := &x.Backends[i]
-		s := vip.BackendStatus{Name: b.Name, State: b.State, Reason: b.Reason, Since: e.status.since(x.ID, b.ID)}
+		s := vip.BackendStatus{Name: b.Name, State: b.State, Reason: b.Reason, Via: via(b), Since: e.status.since(x.ID, b.ID)}
 		if h := e.connectionsOf(x.Spec.Mode); h != nil {
 			live, total := h.Connections(x.ID, b.ID)
 			s.Connections, s.NewConnections = &live, total
@@ -154,6 +154,14 @@ func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room vip.Status) 
 		r.Status.Reason = join(r.Status.Reason, skew)
 	}
 	return r
+}
+
+// via is the gateway that a backend is behind, "" if none.
+func via(b *apps.Backend) string {
+	if b.Via.IsValid() {
+		return b.Via.String()
+	}
+	return ""
 }
 
 func join(a, b string) string {

@@ -31,7 +31,7 @@ func (e *Engine) newView() *apps.View {
 			vips = append(vips, prev)
 			continue
 		}
-		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, now)}
+		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, e.cfg.Routes, now)}
 		e.probed(next)
 		e.model.number(next)
 		next.Generations = e.generations.all[id]
@@ -58,7 +58,8 @@ func (e *Engine) newView() *apps.View {
 		switches[d] = i
 	}
 	v := apps.NewView(snap, switches, vips)
-	v.Routers, v.Edges, v.Gateways, v.Numbers = e.cfg.Routers, e.model.edges, e.gateways(vips), e.numbers(old, snap)
+	v.Routers, v.Routes = e.cfg.Routers, e.cfg.Routes
+	v.Edges, v.Gateways, v.Numbers = e.model.edges, e.gateways(vips), e.numbers(old, snap)
 	e.health.Follow(v)
 	return v
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -47,7 +48,7 @@ func (e *Engine) createVIP(spec vip.Spec, opt apps.WriteOptions) (vip.Read, erro
 
 // preview is how a VIP would read that is not written.
 func (e *Engine) preview(x *vip.VIP) vip.Read {
-	next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot(), e.cfg.Now())}
+	next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, e.topo.Snapshot(), e.cfg.Routes, e.cfg.Now())}
 	e.probed(next)
 	return e.readVIP(next)
 }
@@ -149,6 +150,9 @@ func (e *Engine) fits(x *vip.VIP) error {
 	if err := e.model.chained(x); err != nil {
 		return err
 	}
+	if err := e.probeable(x); err != nil {
+		return err
+	}
 	if h, ok := e.topo.Snapshot().HostAt(x.Address); ok {
 		return fmt.Errorf("%w: address %s is that of host %s at switch %s port %d", apps.ErrConflict, x.Address, h.MAC, h.At.DPID, h.At.No)
 	}
@@ -165,10 +169,30 @@ func (e *Engine) routerWith(x *vip.VIP) error {
 	return nil
 }
 
+// probeable refuses to probe backends behind gateways by ARP or ND, which these do not pass.
+func (e *Engine) probeable(x *vip.VIP) error {
+	if x.Spec.Health.Type != vip.HealthARP {
+		return nil
+	}
+	for i := range x.Backends {
+		if gateway, behind := e.cfg.Routes.Via(x.Backends[i].Address); behind {
+			return vip.FieldErrors{{Field: "health.type", Value: x.Spec.Health.Type,
+				Message: fmt.Sprintf("reaches nobody behind a gateway, as backend %q is behind %s; want icmp, tcp or none", x.Backends[i].Name, gateway)}}
+		}
+	}
+	return nil
+}
+
 // changed tells the topology which addresses are ours and whom to look for, and asks for a new view.
 func (e *Engine) changed() {
 	now := e.cfg.Now()
-	own, want := append(e.model.addresses(), apps.ProbeLinkLocal), e.model.backends()
+	own, want := append(e.model.addresses(), apps.ProbeLinkLocal), map[netip.Addr]bool{}
+	for a := range e.model.backends() {
+		want[e.cfg.Routes.NextHop(a)] = true
+	}
+	for _, r := range e.cfg.Routes {
+		want[r.Via] = true
+	}
 	for _, r := range e.cfg.Routers {
 		own = append(own, r.Address.Addr())
 		if r.Gateway.IsValid() {

@@ -65,7 +65,7 @@ func declared(t testing.TB, id vip.ID, address string, h vip.Health, n int) *vip
 func view(snap *topo.Snapshot, switches map[flows.DPID]apps.SwitchInfo, vips ...*vip.VIP) *apps.View {
 	var all []*apps.VIP
 	for _, x := range vips {
-		all = append(all, &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, epoch)})
+		all = append(all, &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, nil, epoch)})
 	}
 	return apps.NewView(snap, switches, all)
 }

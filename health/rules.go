@@ -40,14 +40,14 @@ func (p *Prober) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State 
 	}
 	var s flows.State
 	first, seen := map[target]bool{}, map[asked]bool{}
-	for _, a := range h.Addresses {
+	for _, a := range v.AddressesOf(h) {
 		for _, served := range v.ServedBy(a) {
 			t, probed := targetOf(served.VIP.VIP, served.Backend.Backend)
-			if !probed || first[t] {
+			if !probed || first[t] || served.Backend.Host == nil || served.Backend.Host.MAC != h.MAC || beyond(t.what, served.Backend) {
 				continue
 			}
 			first[t] = true
-			q := asked{t.what, source(v, served.VIP.Address, a)}
+			q := asked{t.what, source(v, served.VIP.Address, served.Backend)}
 			if t.Type == vip.HealthARP {
 				q.source = netip.Addr{}
 			}

@@ -85,12 +85,15 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// A router's address in the backend's network is asked from before the VIP's.
+// A router's address in the backend's network, or its gateway's, is asked from before the VIP's.
 func TestSource(t *testing.T) {
+	gateways := map[string]netip.Addr{"10.8.0.1": netip.MustParseAddr("10.0.0.1"), "10.9.8.1": netip.MustParseAddr("10.1.0.1")}
 	v := view(twoFamilies(), connected(1))
 	v.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.9.0.254/16")}, {Address: netip.MustParsePrefix("10.0.0.254/24")}}
-	for backend, want := range map[string]string{"10.0.0.1": "10.0.0.254", "10.1.0.1": "10.3.0.1", "10.9.1.1": "10.9.0.254"} {
-		if got := source(v, netip.MustParseAddr("10.3.0.1"), netip.MustParseAddr(backend)); got.String() != want {
+	for backend, want := range map[string]string{"10.0.0.1": "10.0.0.254", "10.1.0.1": "10.3.0.1", "10.9.1.1": "10.9.0.254",
+		"10.8.0.1": "10.0.0.254", "10.9.8.1": "10.3.0.1"} {
+		b := &apps.Backend{Backend: &vip.Backend{Address: netip.MustParseAddr(backend)}, Via: gateways[backend]}
+		if got := source(v, netip.MustParseAddr("10.3.0.1"), b); got.String() != want {
 			t.Errorf("%s is asked from %s, want %s", backend, got, want)
 		}
 	}

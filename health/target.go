@@ -62,10 +62,14 @@ const (
 	here
 )
 
-// reached finds a backend's place.
-func reached(v *apps.View, x *apps.VIP, b *apps.Backend) (place, reach) {
+// beyond reports whether a backend cannot be asked: ARP and ND reach its gateway alone. A VIP that asks so is refused, but for one that
+// is older than the route.
+func beyond(w what, b *apps.Backend) bool { return w.Type == vip.HealthARP && b.Via.IsValid() }
+
+// reached finds the place where a backend is probed: its own, or its gateway's.
+func reached(v *apps.View, w what, x *apps.VIP, b *apps.Backend) (place, reach) {
 	h := b.Host
-	if h == nil {
+	if h == nil || beyond(w, b) {
 		return place{}, away
 	}
 	if _, connected := v.Switches[h.At.DPID]; !connected {
@@ -77,15 +81,19 @@ func reached(v *apps.View, x *apps.VIP, b *apps.Backend) (place, reach) {
 	if !h.Live {
 		return place{}, silent
 	}
-	return place{h.At, h.MAC, source(v, x.Address, b.Address)}, here
+	return place{h.At, h.MAC, source(v, x.Address, b)}, here
 }
 
-// source is the address that a backend is probed from by IP: one of ours in its own network if a router has one, which it can
-// answer whatever its routes are; else the VIP's, which it can answer if it has a route there, as one of a VIP in its own network
+// source is the address that a backend is probed from by IP: one of ours in its own network, or its gateway's, if a router has one, which
+// it can answer whatever its routes are; else the VIP's, which it can answer if it has a route there, as one of a VIP in its own network
 // has.
-func source(v *apps.View, own, backend netip.Addr) netip.Addr {
+func source(v *apps.View, own netip.Addr, b *apps.Backend) netip.Addr {
+	near := b.Address
+	if b.Via.IsValid() {
+		near = b.Via
+	}
 	for _, r := range v.Routers {
-		if r.Address.Contains(backend) {
+		if r.Address.Contains(near) {
 			return r.Address.Addr()
 		}
 	}
@@ -109,7 +117,7 @@ func targets(v *apps.View) map[target]placed {
 			b := &x.Backends[i]
 			t, _ := targetOf(x.VIP, b.Backend)
 			if _, known := out[t]; !known {
-				at, r := reached(v, x, b)
+				at, r := reached(v, t.what, x, b)
 				out[t] = placed{at, r}
 			}
 		}

@@ -83,7 +83,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 			return each(v, func(b *builder) { b.way(o.DPID, n) })
 		}
 	case apps.OwnerAddress:
-		if v.Routes(o.Addr) {
+		if v.HasRouter(o.Addr) {
 			return each(v, func(b *builder) { b.routeAddress(v, o.Addr) })
 		}
 	}

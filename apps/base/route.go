@@ -2,6 +2,7 @@ package base
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -19,6 +20,7 @@ const (
 
 // Priorities in table 25.
 const (
+	prioToNetwork = 110
 	prioToHost    = 100
 	prioToGateway = 50
 )
@@ -61,13 +63,20 @@ func (b *builder) routeAddress(v *apps.View, a netip.Addr) {
 	}
 }
 
-// routeHost is a host as a client, to whose MAC answers are routed, and as a backend, whose answers are.
+// routeHost is a host as a client, to whose MAC answers are routed, as a gateway, who gets those to clients behind it, and as a backend,
+// whose answers are.
 func (b *builder) routeHost(v *apps.View, h *topo.Host) {
 	if !b.nicira || len(v.Routers) == 0 {
 		return
 	}
+	for _, r := range v.Routes {
+		if slices.Contains(h.Addresses, r.Via) {
+			f := apps.FamilyOf(r.Via)
+			b.rule(apps.TableRoute, prioToNetwork, apps.In(f.IP(), f.Dst, r.Network), flows.SetMAC(flows.EthDst, h.MAC), b.next(apps.TableForward))
+		}
+	}
 	for _, a := range h.Addresses {
-		if v.Routes(a) && !v.Ours(a) && !a.IsLinkLocalUnicast() {
+		if v.HasRouter(a) && !v.Ours(a) && !a.IsLinkLocalUnicast() {
 			b.rule(apps.TableRoute, prioToHost, to(a), flows.SetMAC(flows.EthDst, h.MAC), b.next(apps.TableForward))
 		}
 	}
@@ -83,7 +92,7 @@ func (b *builder) routeHost(v *apps.View, h *topo.Host) {
 	for _, x := range v.VIPs {
 		for i := range x.Backends {
 			y := &x.Backends[i]
-			if y.Host == nil || y.Host.MAC != h.MAC || !v.Routes(y.Address) {
+			if y.Host == nil || y.Host.MAC != h.MAC || !v.HasRouter(y.Address) {
 				continue
 			}
 			proto, field := uint64(apps.ProtoTCP), flows.TCPSrc
@@ -122,15 +131,8 @@ func to(a netip.Addr) flows.Match {
 
 // network matches packets from a network.
 func network(p netip.Prefix) flows.Match {
-	eth, field := uint64(apps.EtherTypeIPv4), flows.IPv4Src
-	if p.Addr().Is6() {
-		eth, field = apps.EtherTypeIPv6, flows.IPv6Src
-	}
-	var mask flows.Value
-	for i := range p.Bits() {
-		mask[i/8] |= 0x80 >> (i % 8)
-	}
-	return make(flows.Match, 0, 8).Num(flows.EthType, eth).Masked(field, flows.AddrValue(p.Addr()), mask)
+	f := apps.FamilyOf(p.Addr())
+	return apps.In(f.IP(), f.Src, p)
 }
 
 // with is m with the conditions of another match.

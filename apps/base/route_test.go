@@ -14,7 +14,7 @@ import (
 )
 
 // routedView is a switch with three hosts: the gateway 10.0.0.1, the backend 10.0.0.2 of VIPs 10.0.0.100 and 10.9.9.9, and
-// 10.1.0.3 of another network; routers are in both.
+// 10.1.0.3 of another network; routers are in both. The VIPs' other backend, 10.8.0.5, is behind the gateway.
 func routedView(nicira bool) *apps.View {
 	addr := netip.MustParseAddr
 	var s topo.Saved
@@ -31,11 +31,14 @@ func routedView(nicira bool) *apps.View {
 		x := &apps.VIP{VIP: &vip.VIP{ID: vip.ID(i + 1), Address: addr(a), Ports: vip.Ports{First: 80, Last: 80}}}
 		x.Spec.Protocol = vip.TCP
 		x.Backends = []apps.Backend{{Backend: &vip.Backend{ID: 1, Address: addr("10.0.0.2"), Port: 8080}, Host: backend}}
+		gateway, _ := net.HostAt(addr("10.0.0.1"))
+		x.Backends = append(x.Backends, apps.Backend{Backend: &vip.Backend{ID: 2, Address: addr("10.8.0.5"), Port: 8080}, Host: gateway, Via: addr("10.0.0.1")})
 		vips = append(vips, x)
 	}
 	v := apps.NewView(net, map[flows.DPID]apps.SwitchInfo{1: {DPID: 1, Nicira: nicira}, 2: {DPID: 2, Nicira: nicira}}, vips)
 	v.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24"), Gateway: addr("10.0.0.1")},
 		{Address: netip.MustParsePrefix("10.1.0.254/24")}}
+	v.Routes = apps.Routes{{Network: netip.MustParsePrefix("10.8.0.0/16"), Via: addr("10.0.0.1")}}
 	return v
 }
 
@@ -57,6 +60,14 @@ table=20, priority=50,ip,nw_dst=10.9.9.9 actions=dec_ttl,resubmit(,30)
 `},
 		"a router with a gateway": {owner: address("10.0.0.254"),
 			here: "table=25, priority=50,ip,nw_src=10.0.0.0/24 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)\n"},
+		"a client's gateway, as a backend's": {owner: host(1),
+			here: `table=20, priority=40,tcp,dl_src=00:00:00:00:00:01,dl_dst=02:ef:00:00:00:01,nw_src=10.8.0.5,tp_src=8080 actions=dec_ttl,resubmit(,25)
+table=25, priority=110,ip,nw_dst=10.8.0.0/16 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+table=25, priority=100,ip,nw_dst=10.0.0.1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+`,
+			there: `table=25, priority=110,ip,nw_dst=10.8.0.0/16 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+table=25, priority=100,ip,nw_dst=10.0.0.1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+`},
 		"a router without": {owner: address("10.1.0.254")},
 		"a host":           {owner: host(3), here: "table=25, priority=100,ip,nw_dst=10.1.0.3 actions=set_field:00:00:00:00:00:03->eth_dst,resubmit(,60)\n"},
 		"a backend, once for two VIPs": {owner: host(2),

@@ -14,6 +14,8 @@ const (
 	prioErrors = 96  // table 30, above the same of mode group
 	prioMasked = 100 // table 70
 	prioNoWay  = 10  // table 60, above flooding
+
+	prioUnmirrored = 110 // table 24
 )
 
 // address is what the VIPs of an address share: ICMP errors about their connections, and how their answers leave.
@@ -25,6 +27,9 @@ func (b *builder) address(a netip.Addr, vips []*apps.VIP) {
 	b.rule(apps.TableEgress, prioMasked, 0, apps.From(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
 	b.rule(apps.TableArrival, prioUntouched, 0, state(apps.To(a), apps.CTInvalid, 0))
 	b.rule(apps.TableForward, prioNoWay, 0, apps.To(a)) // flooded it would come to backends here, which know nothing of it and reset it
+	if _, behind := b.view.Routes.Via(a); behind {      // an answer to the VIP that nobody knows is none to who is behind the gateway
+		b.rule(apps.TableMirror, prioUnmirrored, 0, apps.To(a), flows.Go(apps.TableVIP))
+	}
 	group := b.edges(vips)
 	if len(group.Buckets) == 0 {
 		return

@@ -21,7 +21,7 @@ const (
 
 // listenersOf are a host's ports that serve VIPs of this mode.
 func listenersOf(v *apps.View, h *topo.Host) (all []apps.Served) {
-	for _, a := range h.Addresses {
+	for _, a := range v.AddressesOf(h) {
 		for _, s := range v.ServedBy(a) {
 			if s.VIP.Deferred() && s.Backend.Host != nil && s.Backend.Host.MAC == h.MAC {
 				all = append(all, s)
@@ -55,12 +55,18 @@ func (b *builder) host(h *topo.Host, all []apps.Served) {
 		port
 		vip netip.Addr
 	}
-	answers, selves, addrs := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}
+	answers, selves, addrs, beside := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}, map[netip.Prefix]bool{}
 	for _, l := range all {
 		a := l.Backend.Address
 		if !addrs[a] {
 			addrs[a] = true
 			b.returns(h, a)
+		}
+		for _, p := range b.view.Beside(l.Backend) {
+			if !beside[p] {
+				beside[p] = true
+				b.mirrored(h, p)
+			}
 		}
 		if alone(b.view, l) {
 			b.around(h, l)
@@ -106,8 +112,7 @@ func (b *builder) toward(h *topo.Host, mac flows.MAC) {
 	b.rule(apps.TableForward, prioGateway, 0, flows.Match{}.MAC(flows.EthDst, mac), flows.SetNum(apps.RegOutput, uint64(no)), next)
 }
 
-// returns is what an address has whatever its ports: errors about its connections, fragments, and the way of an answer to itself
-// back through both zones.
+// returns is what an address has whatever its ports: errors about its connections, and fragments.
 func (b *builder) returns(h *topo.Host, a netip.Addr) {
 	f := apps.FamilyOf(a)
 	for _, kind := range f.Errors {
@@ -115,9 +120,15 @@ func (b *builder) returns(h *topo.Host, a netip.Addr) {
 			known(b.at.Deferred, apps.TableAnswer))
 	}
 	b.rule(apps.TableReply, prioAnswers, 0, apps.From(a).MAC(flows.EthSrc, h.MAC).NumMasked(flows.IPFrag, 1, 1), known(b.at.Deferred, apps.TableAnswer))
+}
+
+// mirrored is the way of a host's answers to itself, or of one behind it to another, back through both zones.
+func (b *builder) mirrored(h *topo.Host, to netip.Prefix) {
+	f := apps.FamilyOf(to.Addr())
+	back := func() flows.Match { return apps.In(f.IP().MAC(flows.EthSrc, h.MAC), f.Dst, to) }
 	mirrored := known(b.at.Deferred, apps.TableMirrored)
-	b.rule(apps.TableMirror, prioStep, 0, state(f.IP(), apps.CTReply, apps.CTInvalid).MAC(flows.EthSrc, h.MAC).Addr(f.Dst, a), mirrored)
-	b.rule(apps.TableMirror, prioInvert, 0, state(f.IP(), apps.CTInvalid, 0).MAC(flows.EthSrc, h.MAC).Addr(f.Dst, a), mirrored)
-	b.rule(apps.TableMirrored, prioStep, 0, f.IP().MAC(flows.EthSrc, h.MAC).Addr(f.Dst, a), flows.SetMAC(flows.EthDst, h.MAC),
+	b.rule(apps.TableMirror, prioStep, 0, state(back(), apps.CTReply, apps.CTInvalid), mirrored)
+	b.rule(apps.TableMirror, prioInvert, 0, state(back(), apps.CTInvalid, 0), mirrored)
+	b.rule(apps.TableMirrored, prioStep, 0, back(), flows.SetMAC(flows.EthDst, h.MAC),
 		flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(), flows.SetNum(apps.RegOutput, uint64(h.At.No)), flows.Go(apps.TableOutput))
 }

@@ -117,14 +117,17 @@ func (b *builder) edge(x *apps.VIP) {
 }
 
 // endpoint accepts connections for a backend here, and delivers what is of them. A backend that has been given its own connection is
-// called from the VIP's address, or it would answer itself past the VIP.
+// called from the VIP's address, or it would answer itself past the VIP; one behind a gateway, by whoever is behind it too.
 func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 	mac, out := flows.SetMAC(flows.EthDst, y.Host.MAC), flows.SetNum(apps.RegOutput, uint64(y.Host.At.No))
 	mark := flows.Match{}.Num(flows.CTMark, uint64(y.Endpoint))
 	b.rule(apps.TableDeliver, prioToEnd, x.ID, mark, mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(), out,
 		flows.Go(apps.TableOutput))
-	b.rule(apps.TableDeliver, prioMirror, x.ID, apps.From(y.Address).Num(flows.CTMark, uint64(y.Endpoint)), mac, out,
-		flows.CT{Commit: true, Table: apps.TableSelf, Zone: b.at.Mirror, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	f := apps.FamilyOf(y.Address)
+	for _, p := range b.view.Beside(y) {
+		b.rule(apps.TableDeliver, prioMirror, x.ID, apps.In(f.IP(), f.Src, p).Num(flows.CTMark, uint64(y.Endpoint)), mac, out,
+			flows.CT{Commit: true, Table: apps.TableSelf, Zone: b.at.Mirror, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	}
 	m := b.accepts(x).MAC(flows.EthDst, y.Way())
 	b.rule(apps.TableAccept, prioCommit, x.ID, m, flows.CT{Commit: true, Table: apps.TableDeliver, Zone: b.at.Deferred, Actions: []flows.Action{
 		flows.NATTo(flows.NATDst, y.Address, y.Port), flows.SetNum(flows.CTMark, uint64(y.Endpoint)),

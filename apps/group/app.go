@@ -103,7 +103,7 @@ func (a *App) Desired(v *apps.View, o apps.Owner) map[flows.DPID]flows.State {
 	out := make(map[flows.DPID]flows.State, len(v.Switches))
 	for d, i := range v.Switches {
 		if able(i) {
-			b := &builder{dpid: d, zone: i.Zone, ids: i.OF15}
+			b := &builder{view: v, dpid: d, zone: i.Zone, ids: i.OF15}
 			build(b)
 			out[d] = b.state
 		}
@@ -122,6 +122,7 @@ func hasGroup(vips []*apps.VIP) bool {
 
 // builder gathers one switch's rules.
 type builder struct {
+	view  *apps.View
 	dpid  flows.DPID
 	zone  uint16
 	ids   bool // the session knows bucket ids and selection methods

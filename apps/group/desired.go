@@ -18,6 +18,7 @@ const (
 	prioDirect  = 40
 
 	prioHairback = 100 // table 20, below the exact rules of mode nat
+	prioUnknown  = 110 // table 21
 	prioStep     = 100 // tables 21, 22
 
 	prioBegins    = 140 // table 41
@@ -60,6 +61,9 @@ func (b *builder) address(a netip.Addr) {
 		b.rule(apps.TableVIP, prioRelated, 0, to(a).Num(flows.IPProto, f.icmp).Num(f.icmpType, kind), known(b.zone, apps.TableGroup))
 	}
 	b.rule(apps.TableVIP, prioRelated, 0, fragment(to(a)), known(b.zone, apps.TableGroup))
+	if _, behind := b.view.Routes.Via(a); behind { // an answer to the VIP that nobody knows is none to who is behind the gateway
+		b.rule(apps.TableHairpin, prioUnknown, 0, to(a), flows.Go(apps.TableVIP))
+	}
 	b.rule(apps.TableUnNAT, prioTranslated, 0, from(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
 }
 
@@ -94,14 +98,17 @@ func (b *builder) vip(v *apps.View, x *apps.VIP) {
 }
 
 // endpoint sends what conntrack knows to its backend. A backend that has been given its own connection is called from the
-// VIP's address, or it would answer itself past the VIP.
+// VIP's address, or it would answer itself past the VIP; one behind a gateway, by whoever is behind it too.
 func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 	mark := flows.Match{}.Num(flows.CTMark, uint64(y.Endpoint))
 	mac := flows.SetMAC(flows.EthDst, y.Host.MAC)
 	b.rule(apps.TableGroup, prioEndpoint, x.ID, mark, mac, flows.Go(apps.TableForward))
-	b.rule(apps.TableGroup, prioSelf, x.ID, from(y.Address).Num(flows.CTMark, uint64(y.Endpoint)),
-		mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
-		flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	f := familyOf(y.Address)
+	for _, p := range b.view.Beside(y) {
+		b.rule(apps.TableGroup, prioSelf, x.ID, apps.In(f.ip(), f.src, p).Num(flows.CTMark, uint64(y.Endpoint)),
+			mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
+			flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
+	}
 	if y.State == vip.StateDraining && x.Spec.Protocol == vip.TCP {
 		// A port used again whose last connection conntrack takes for alive: it is made to forget that. A SYN sent again while the
 		// connection is being made is not invalid.

@@ -2,15 +2,18 @@ package group
 
 import (
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
 )
 
 // sorted is rules, groups and meters as text, in one order.
@@ -135,6 +138,35 @@ func TestBucketsOfManyChanges(t *testing.T) {
 			if !slices.IsSortedFunc(g.Buckets, func(a, b flows.Bucket) int { return int(a.ID) - int(b.ID) }) {
 				t.Fatalf("not in order: %s", g)
 			}
+		}
+	}
+}
+
+// All behind a backend's gateway are called from the VIP's address, and answers come back through both zones. An answer that nobody knows
+// is none to them, if the VIP's address is of a network behind the gateway.
+func TestBehindRouter(t *testing.T) {
+	gateway := netip.MustParseAddr("10.0.0.1")
+	b := backend(1, 1, vip.StateUp)
+	b.Via, b.Host.Addresses = gateway, []netip.Addr{gateway}
+	v := viewOf(true, b)
+	v.Topo = topo.New(time.Unix(0, 0), topo.Config{}, topo.Saved{Ports: []topo.SavedPort{{PortID: b.Host.At, Kind: topo.Edge}},
+		Hosts: []topo.SavedHost{{MAC: b.Host.MAC, At: b.Host.At, Live: true, Addresses: b.Host.Addresses}}}).Snapshot()
+	v.Routes = apps.NewRoutes([]apps.Route{{Network: netip.MustParsePrefix("10.0.0.64/26"), Via: gateway}, // where the VIP is
+		{Network: netip.MustParsePrefix("10.9.0.0/16"), Via: gateway}})
+	text := vipState(v).String()
+	for _, o := range []apps.Owner{{Kind: apps.OwnerHost, MAC: b.Host.MAC}, {Kind: apps.OwnerAddress, Addr: vipAddress}} {
+		text += New(Config{}).Desired(v, o)[1].String()
+	}
+	for _, want := range []string{
+		"table=41, priority=120,ct_mark=0x3e9 actions=set_field:02:09:00:00:00:01->eth_dst,resubmit(,60)",
+		"table=41, priority=130,ct_mark=0x3e9,ip,nw_src=10.9.0.0/16 actions=",
+		"table=70, priority=90,tcp,nw_src=10.9.0.1,tp_src=8080 actions=ct(table=71,zone=60001,nat)",
+		"table=21, priority=110,ip,nw_dst=10.0.0.100 actions=resubmit(,30)",
+		"table=21, priority=100,ip,nw_src=10.9.0.1,nw_dst=10.9.0.0/16 actions=ct(table=22,zone=60001,nat)",
+		"table=22, priority=100,ip,nw_dst=10.9.0.0/16 actions=set_field:02:ef:00:00:00:01->eth_src,set_field:02:09:00:00:00:01->eth_dst,",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%d times %s in\n%s", strings.Count(text, want), want, text)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type listener struct {
 // hostOf are a host's listeners, if one of them is of this mode.
 func hostOf(v *apps.View, h *topo.Host) (all []listener) {
 	ours := false
-	for _, a := range h.Addresses {
+	for _, a := range v.AddressesOf(h) {
 		for _, s := range v.ServedBy(a) {
 			if p := protocol(s.VIP); p != 0 && s.Backend.Host != nil && s.Backend.Host.MAC == h.MAC {
 				all = append(all, listener{Served: s, addr: a, proto: p, ports: s.Listens(), alone: s.OneToOne()})
@@ -61,11 +61,14 @@ func (b *builder) host(h *topo.Host, all []listener) {
 		port
 		vip netip.Addr
 	}
-	answers, selves, addrs := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}
+	answers, selves, addrs, beside := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}, map[netip.Prefix]bool{}
 	for _, l := range all {
 		if !addrs[l.addr] {
 			addrs[l.addr] = true
 			b.related(h, l.addr)
+			if h.At.DPID == b.dpid {
+				b.hairback(h, l.addr, b.view.Beside(l.Backend), beside)
+			}
 		}
 		for _, m := range l.ports.Masks() {
 			p := port{l.addr, l.proto, m}
@@ -97,20 +100,26 @@ func (l *listener) through(zone uint16, table uint8) (out []flows.Action) {
 	return append(out, known(zone, table))
 }
 
-// related is what an address of a host has whatever its ports: errors that it sends about connections, fragments, and the
-// steps back from itself to itself.
+// related is what an address of a host has whatever its ports: errors that it sends about connections, and fragments.
 func (b *builder) related(h *topo.Host, a netip.Addr) {
 	f := familyOf(a)
 	for _, kind := range f.errors {
 		b.rule(apps.TableEgress, prioAnswer, 0, from(a).Num(flows.IPProto, f.icmp).Num(f.icmpType, kind), known(b.zone, apps.TableUnNAT))
 	}
 	b.rule(apps.TableEgress, prioAnswer, 0, fragment(from(a)), known(b.zone, apps.TableUnNAT))
-	if h.At.DPID != b.dpid {
-		return
+}
+
+// hairback is the steps back from an address to itself, or to whoever is behind the same gateway. Those that have a second step are in done.
+func (b *builder) hairback(h *topo.Host, a netip.Addr, beside []netip.Prefix, done map[netip.Prefix]bool) {
+	f := familyOf(a)
+	for _, to := range beside {
+		b.rule(apps.TableHairpin, prioStep, 0, apps.In(from(a), f.dst, to), known(b.zone, apps.TableHairback))
+		if !done[to] {
+			done[to] = true
+			b.rule(apps.TableHairback, prioStep, 0, apps.In(f.ip(), f.dst, to), flows.SetMAC(flows.EthSrc, apps.VIPMAC),
+				flows.SetMAC(flows.EthDst, h.MAC), flows.BackToInPort(), flows.Go(apps.TableForward))
+		}
 	}
-	b.rule(apps.TableHairpin, prioStep, 0, from(a).Addr(f.dst, a), known(b.zone, apps.TableHairback))
-	b.rule(apps.TableHairback, prioStep, 0, to(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.SetMAC(flows.EthDst, h.MAC),
-		flows.BackToInPort(), flows.Go(apps.TableForward))
 }
 
 // untracked is what is done with packets of an endpoint that conntrack does not know: because it has no room, has forgotten

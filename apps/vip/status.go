@@ -64,6 +64,7 @@ type BackendStatus struct {
 	Name           string    `json:"name"`
 	State          State     `json:"state"`
 	Reason         string    `json:"reason"`
+	Via            string    `json:"via,omitempty" doc:"The gateway that it is behind; absent: none, it is a host of the layer-2 network"`
 	Since          time.Time `json:"since"`
 	Connections    *int64    `json:"connections"`
 	NewConnections int64     `json:"new_connections"`

@@ -54,6 +54,7 @@ func serve(ctx context.Context, s settings, log *logrus.Logger) (err error) {
 			{Class: apps.ClassOthello, App: othello.New()},
 		},
 		Routers:    s.AppRouters(),
+		Routes:     s.AppRoutes(),
 		DropReason: dropReason,
 		Log:        log,
 
