@@ -104,6 +104,39 @@ func (a *agents) show(h *lab.Host) (apps.AgentStatus, error) {
 	return all[i], nil
 }
 
+// claims tells of flows of datagrams that several hosts' kernels know, and of what switches know of them.
+func (a *agents) claims(hosts ...*lab.Host) {
+	by := map[netip.AddrPort][]string{}
+	for _, h := range hosts {
+		if err := h.Do(func() error {
+			states, err := agent.UDP(netip.MustParseAddr(h.IP()))
+			for _, s := range states {
+				by[s.Client] = append(by[s.Client], fmt.Sprintf("%s at %s", h.Name(), s.Local))
+			}
+			return err
+		}); err != nil {
+			a.t.Log(err)
+		}
+	}
+	known := ""
+	for _, s := range a.switches {
+		for line := range strings.Lines(s.Appctl("dpctl/dump-conntrack")) {
+			known += s.Name() + " " + line
+		}
+	}
+	for client, at := range by {
+		if len(at) < 2 {
+			continue
+		}
+		a.t.Logf("%s: %s", client, at)
+		for line := range strings.Lines(known) {
+			if strings.Contains(line, fmt.Sprintf("sport=%d,", client.Port())) {
+				a.t.Log(strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
 // alone waits until one generation of some VIPs is left.
 func (a *agents) alone(when string, vips ...string) {
 	a.t.Helper()
@@ -134,6 +167,7 @@ func TestOthelloAgents(t *testing.T) {
 	defer func() {
 		if t.Failed() {
 			p.end() // says which have moved
+			a.claims(p.backends...)
 		}
 	}()
 	all := []string{"tcp", "udp", "oneway"}
