@@ -72,24 +72,7 @@ func (p *failover) outage(s *stream, event func()) (lost int, gap time.Duration)
 	begin := s.last()
 	event()
 	p.arriving(s, 1000)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.copies != 0 {
-		p.t.Errorf("%d datagrams have arrived twice", s.copies)
-	}
-	arrived := s.arrived[begin-1:]
-	var before time.Time
-	for _, at := range arrived {
-		if at.IsZero() {
-			lost++
-			continue
-		}
-		if !before.IsZero() {
-			gap = max(gap, at.Sub(before))
-		}
-		before = at
-	}
-	return lost, gap
+	return p.holes(s, begin-1)
 }
 
 // noDetours takes the detours out of the switches' groups behind the controller's back.

@@ -16,25 +16,7 @@ import (
 
 // A connection through a VIP of mode group, over IPv4 and IPv6 and both versions of OpenFlow, also from a backend to itself. The
 // client sees the VIP, the backend the client.
-func TestGroupPath(t *testing.T) {
-	t.Parallel()
-	for _, way := range ways {
-		for n, name := range map[int]string{1: "one switch", 2: "two switches", 3: "three switches"} {
-			t.Run(way.version+" "+way.name+" "+name, func(t *testing.T) {
-				w := line(t, n, way.version)
-				w.family = way.family
-				client, backend := w.host("c1", 11, 1, 1), w.host("b1", 1, n, 2)
-				serve(8080, backend)
-				w.start()
-				for _, network := range []string{"tcp", "udp"} {
-					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: vip.ModeGroup}, 8080, backend)
-					w.tryPath(way.family, network, client, backend)
-					w.trySelf(way.family, network, backend)
-				}
-			})
-		}
-	}
-}
+func TestGroupPath(t *testing.T) { tryPaths(t, vip.ModeGroup) }
 
 // groupPool is a client on s1 and three backends, one on s1 and two on s2, with a TCP and a UDP service of mode group.
 type groupPool struct {

@@ -93,7 +93,7 @@ func TestGroupFragments(t *testing.T) {
 	const reason = "to a VIP, but of no connection and not the first of one"
 	dropped := func(when string, send func() error) {
 		t.Helper()
-		before, err := p.drops(1, reason)
+		before, err := p.drops(reason, p.sw(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestGroupFragments(t *testing.T) {
 			if err := send(); err != nil {
 				return err
 			}
-			now, err := p.drops(1, reason)
+			now, err := p.drops(reason, p.sw(1))
 			if err == nil && now == before {
 				err = fmt.Errorf("%s: nothing is dropped", when)
 			}
@@ -146,19 +146,4 @@ func TestGroupFragmentsIPv6(t *testing.T) {
 			t.Errorf("%s, then %q, %v", name, got, err)
 		}
 	}
-}
-
-// drops is how many packets a switch has dropped for a reason.
-func (w *network) drops(sw int, reason string) (uint64, error) {
-	all, err := w.api.switches()
-	for _, s := range all {
-		if s.DPID.String() == dpid(w.sw(sw)) {
-			for _, d := range s.Drops {
-				if d.Reason == reason {
-					return d.Packets, err
-				}
-			}
-		}
-	}
-	return 0, err
 }

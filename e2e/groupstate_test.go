@@ -160,22 +160,11 @@ func tryConntrackFull(p *groupPool, datagrams string, trackers ...*lab.Switch) {
 		if _, err := c.Write([]byte("lost\n")); err != nil {
 			return err
 		}
-		all, err := p.api.switches()
-		if err != nil {
-			return err
+		n, err := p.drops("no room", trackers...)
+		if err == nil && n < 3 {
+			err = fmt.Errorf("%d dropped", n)
 		}
-		n := uint64(0)
-		for _, s := range all {
-			for _, d := range s.Drops {
-				if strings.Contains(d.Reason, "no room") {
-					n += d.Packets
-				}
-			}
-		}
-		if n < 3 {
-			return fmt.Errorf("%d dropped", n)
-		}
-		return nil
+		return err
 	})
 	p.stay("full", full, "")
 	p.stay("full", held, "")

@@ -93,13 +93,19 @@ func (w *network) lost(s *stream) (lost int, gap time.Duration) {
 		}
 		return nil
 	})
+	return w.holes(s, 0)
+}
+
+// holes is how many datagrams from a number on have not arrived, and the longest time without any. None comes twice.
+func (w *network) holes(s *stream, from int) (lost int, gap time.Duration) {
+	w.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.copies != 0 {
 		w.t.Errorf("%d datagrams have arrived twice", s.copies)
 	}
-	before := time.Time{}
-	for _, at := range s.arrived {
+	var before time.Time
+	for _, at := range s.arrived[from:] {
 		if at.IsZero() {
 			lost++
 			continue

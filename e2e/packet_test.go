@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -165,4 +167,20 @@ func tcpFrom(port uint16) func(gopacket.Packet) bool {
 		t := tcpOf(g)
 		return t != nil && uint16(t.SrcPort) == port
 	}
+}
+
+// drops is how many packets switches have dropped for reasons of which a text is part.
+func (w *network) drops(reason string, at ...*lab.Switch) (n uint64, err error) {
+	all, err := w.api.switches()
+	for _, s := range all {
+		if !slices.ContainsFunc(at, func(a *lab.Switch) bool { return dpid(a) == s.DPID.String() }) {
+			continue
+		}
+		for _, d := range s.Drops {
+			if strings.Contains(d.Reason, reason) {
+				n += d.Packets
+			}
+		}
+	}
+	return n, err
 }

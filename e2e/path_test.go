@@ -12,7 +12,9 @@ const address = "10.0.0.100"
 
 // A connection through a VIP, with the client's and the backend's switch being one, neighbours, and with one between, over
 // sessions of both versions, in both families. The port is translated; the client sees the VIP, the backend the client.
-func TestPath(t *testing.T) {
+func TestPath(t *testing.T) { tryPaths(t, vip.ModeNAT) }
+
+func tryPaths(t *testing.T, mode vip.Mode) {
 	t.Parallel()
 	for _, way := range ways {
 		for n, name := range map[int]string{1: "one switch", 2: "two switches", 3: "three switches"} {
@@ -23,8 +25,9 @@ func TestPath(t *testing.T) {
 				serve(8080, backend)
 				w.start()
 				for _, network := range []string{"tcp", "udp"} {
-					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80"}, 8080, backend)
+					w.service(vip.Spec{Name: network, Address: way.vip, Protocol: vip.Protocol(network), Port: "80", Mode: mode}, 8080, backend)
 					w.tryPath(way.family, network, client, backend)
+					w.trySelf(way.family, network, backend)
 				}
 				if s, err := w.api.switches(); err != nil || s[0].OpenFlow != way.version[8:9]+"."+way.version[9:] {
 					t.Errorf("sessions of OpenFlow %s, %v", s[0].OpenFlow, err)

@@ -142,19 +142,13 @@ func (f routed) test(t *testing.T, mode vip.Mode) {
 		}
 	}
 	w.Eventually(patience, func() error {
-		all, err := w.api.switches()
-		if err != nil {
-			return err
-		}
-		for _, s := range all {
-			n := uint64(0)
-			for _, d := range s.Drops {
-				if d.Reason == "to a VIP's MAC, but to no VIP" {
-					n += d.Packets
-				}
+		for _, s := range w.switches {
+			n, err := w.drops("to a VIP's MAC, but to no VIP", s)
+			if err != nil {
+				return err
 			}
 			if n < 2 {
-				return fmt.Errorf("switch %s has counted %+v", s.DPID, s.Drops)
+				return fmt.Errorf("switch %s has counted %d", s.Name(), n)
 			}
 		}
 		return nil

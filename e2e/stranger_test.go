@@ -114,18 +114,11 @@ func TestHandOverStrangers(t *testing.T) {
 	p.network.change(http.MethodPatch, "tcp", map[string]any{"handover_rate": 20})
 	p.segments(frames, mac, 100, 2000)
 	p.Eventually(patience, func() error { // and counted
-		all, err := p.api.switches()
-		if err != nil {
-			return err
+		n, err := p.drops("handover_rate", p.switches...)
+		if err == nil && n <= 100 {
+			err = fmt.Errorf("%d packets beyond the rate are dropped", n)
 		}
-		for _, s := range all {
-			for _, d := range s.Drops {
-				if strings.Contains(d.Reason, "handover_rate") && d.Packets > 100 {
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("no switch has dropped what is beyond the rate: %+v", all)
+		return err
 	})
 	if who := p.who(beside); who != other {
 		t.Errorf("another VIP's connection is at %s, was at %s", who, other)
@@ -179,22 +172,15 @@ func TestHandOverMarked(t *testing.T) {
 		}
 	}
 	p.Eventually(patience, func() error {
-		all, err := p.api.switches()
+		markers, err := p.drops("marker as sender", p.switches...)
 		if err != nil {
 			return err
 		}
-		n := uint64(0)
-		for _, s := range all {
-			for _, d := range s.Drops {
-				if d.Reason == "marker as sender" || d.Reason == "a VIP's MAC as sender" {
-					n += d.Packets
-				}
-			}
+		macs, err := p.drops("a VIP's MAC as sender", p.switches...)
+		if err == nil && markers+macs != uint64(sent) {
+			err = fmt.Errorf("%d of %d are counted as dropped", markers+macs, sent)
 		}
-		if n != uint64(sent) {
-			return fmt.Errorf("%d of %d are counted as dropped", n, sent)
-		}
-		return nil
+		return err
 	})
 	p.stay("marked frames", held, "")
 	for _, s := range p.switches {
