@@ -132,11 +132,12 @@ func (h *Host) Dial(ctx context.Context, network, address string) (conn net.Conn
 	return h.DialFrom(ctx, network, "", address)
 }
 
-// DialFrom is Dial from a given local address ("" for any), such as ":4000",
-// also one that an earlier connection has just left.
+// DialFrom is Dial from a given local address, such as ":4000", also one that
+// an earlier connection has just left; "" is any that no other socket has.
 func (h *Host) DialFrom(ctx context.Context, network, local, address string) (conn net.Conn, err error) {
-	d := net.Dialer{Control: reuseAddress}
+	var d net.Dialer
 	if local != "" {
+		d.Control = reuseAddress // never for any port: Linux then gives datagram sockets ports that others have
 		if d.LocalAddr, err = localAddr(network, local); err != nil {
 			return nil, err
 		}

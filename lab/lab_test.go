@@ -23,6 +23,23 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
+// Two sockets of one port and peer would share their answers, and be one flow to a switch.
+func TestDialFromAnyPort(t *testing.T) {
+	ctx, h, used := within(t, 20*time.Second), New(t).Host("h1", "10.0.0.1/24"), map[string]bool{}
+	for range 1000 { // of 28,232 ports: chance would give one twice
+		c, err := h.Dial(ctx, "udp", "127.0.0.1:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		local := c.LocalAddr().String()
+		if used[local] {
+			t.Fatalf("two sockets are %s, after %d", local, len(used))
+		}
+		used[local] = true
+	}
+}
+
 func TestOneSwitch(t *testing.T) {
 	l := New(t)
 	s1 := l.Switch("s1", DPID(0x1f), Protocols("OpenFlow13"))
