@@ -219,7 +219,7 @@ type part struct {
 }
 
 // keep lets nobody lose a Dcode by rounding where all that must change is that some get more: a backend that leaves moves no
-// connection of another. The others wait, those that gain most first.
+// connection of another. The others wait, those that gain most first; but who is new and would be left without any.
 func keep(parts []part, have map[uint32]int, total, size int) {
 	surplus := 0
 	for _, p := range parts {
@@ -236,12 +236,25 @@ func keep(parts []part, have map[uint32]int, total, size int) {
 	for ; surplus > 0; surplus-- {
 		most := 0
 		for i, p := range parts {
-			if p.count-have[p.owner] > parts[most].count-have[parts[most].owner] {
+			if p.count-have[p.owner] > parts[most].count-have[parts[most].owner] && (p.count > 1 || len(parts) > size) {
 				most = i
 			}
 		}
+		if parts[most].count <= have[parts[most].owner] {
+			most = richest(parts)
+		}
 		parts[most].count--
 	}
+}
+
+// richest is who has most Dcodes for its weight, of those that have several.
+func richest(parts []part) (most int) {
+	for i, p := range parts {
+		if best := parts[most]; p.count > 1 && (best.count <= 1 || p.count*best.weight > best.count*p.weight) {
+			most = i
+		}
+	}
+	return most
 }
 
 // needs divides by largest remainder; every backend has at least one Dcode, as long as there are enough. Equal remainders
@@ -276,8 +289,8 @@ func needs(size int, pool []Share, now *Codes) []need {
 		parts[i%len(parts)].count++
 	}
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.owner, b.owner)) })
-	for i := 0; left < 0; i, left = i+1, left+1 { // too many were given their one: the largest do without
-		parts[i%len(parts)].count--
+	for ; left < 0; left++ { // too many were given their one: others do without
+		parts[richest(parts)].count--
 	}
 	keep(parts, have, total, size)
 	out := make([]need, len(parts))

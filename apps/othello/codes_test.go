@@ -311,3 +311,34 @@ func around(random *rand.Rand, pool []Share, n, maxWeight int) []Share {
 		return next
 	}
 }
+
+// Every backend has a Dcode, as long as there are enough, however unlike the weights are; and those that give for that are the largest.
+func TestLightBackendsHaveDcodesBesideHeavyOnes(t *testing.T) {
+	for _, x := range []struct{ heavy, light int }{{20, 300}, {100, 3000}, {1, 4095}, {0, 4096}, {3, 40}, {20, 1}} {
+		var all []Share
+		for i := range x.heavy + x.light {
+			weight := 1
+			if i < x.heavy {
+				weight = 255
+			}
+			all = append(all, Share{Owner: uint32(i + 1), Weight: weight})
+		}
+		check := func(what string, c *Codes) {
+			counts, sum := c.Counts(), 0
+			for _, s := range all {
+				sum += counts[s.Owner]
+				if counts[s.Owner] < 1 {
+					t.Errorf("%d heavy, %d light, %s: backend %d of weight %d has none", x.heavy, x.light, what, s.Owner, s.Weight)
+					return
+				}
+			}
+			if sum != c.Size() {
+				t.Errorf("%d heavy, %d light, %s: %d of %d have an owner", x.heavy, x.light, what, sum, c.Size())
+			}
+		}
+		size := SizeFor(all)
+		check("laid out", Pack(size, all))
+		check("after half has come", Pack(size, all[:len(all)/2]).Change(all, nil))
+		check("after one has come", Pack(size, all[:len(all)-1]).Change(all, nil))
+	}
+}
