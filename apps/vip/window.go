@@ -24,5 +24,5 @@ func (s *Spec) LearnWindow() (first, whole time.Duration) {
 // or of HandOverIdle must hold what came at the beginning.
 func (s *Spec) NoteTime() time.Duration {
 	_, window := s.LearnWindow()
-	return min(2*max(window, time.Duration(s.HandOverIdle)), maxNoteTime).Truncate(time.Second)
+	return min(2*min(max(window, time.Duration(s.HandOverIdle)), maxNoteTime), maxNoteTime).Truncate(time.Second)
 }
