@@ -20,9 +20,9 @@ const (
 
 // Priorities in table 25.
 const (
-	prioToNetwork = 110
-	prioToHost    = 100
-	prioToGateway = 50
+	prioToNetwork = 210
+	prioToHost    = 200
+	prioToGateway = 50 // plus the length of the prefix: the longest wins
 )
 
 // route is the end of table 25, if there are routers.
@@ -43,7 +43,7 @@ func (b *builder) routeAddress(v *apps.View, a netip.Addr) {
 	}
 	if r, ok := v.Router(a); ok {
 		if h, known := v.Topo.HostAt(r.Gateway); known {
-			b.rule(apps.TableRoute, prioToGateway, network(r.Address.Masked()), flows.SetMAC(flows.EthDst, h.MAC), b.next(apps.TableForward))
+			b.rule(apps.TableRoute, prioToGateway+uint16(r.Address.Bits()), network(r.Address.Masked()), flows.SetMAC(flows.EthDst, h.MAC), b.next(apps.TableForward))
 		}
 		return
 	}

@@ -59,22 +59,22 @@ table=20, priority=60,ip,nw_dst=10.9.9.9,nw_ttl=1 actions=drop
 table=20, priority=50,ip,nw_dst=10.9.9.9 actions=dec_ttl,resubmit(,30)
 `},
 		"a router with a gateway": {owner: address("10.0.0.254"),
-			here: "table=25, priority=50,ip,nw_src=10.0.0.0/24 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)\n"},
+			here: "table=25, priority=74,ip,nw_src=10.0.0.0/24 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)\n"},
 		"a client's gateway, as a backend's": {owner: host(1),
 			here: `table=20, priority=40,tcp,dl_src=00:00:00:00:00:01,dl_dst=02:ef:00:00:00:01,nw_src=10.8.0.5,tp_src=8080 actions=dec_ttl,resubmit(,25)
-table=25, priority=110,ip,nw_dst=10.8.0.0/16 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
-table=25, priority=100,ip,nw_dst=10.0.0.1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+table=25, priority=210,ip,nw_dst=10.8.0.0/16 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+table=25, priority=200,ip,nw_dst=10.0.0.1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
 `,
-			there: `table=25, priority=110,ip,nw_dst=10.8.0.0/16 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
-table=25, priority=100,ip,nw_dst=10.0.0.1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+			there: `table=25, priority=210,ip,nw_dst=10.8.0.0/16 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
+table=25, priority=200,ip,nw_dst=10.0.0.1 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)
 `},
 		"a router without": {owner: address("10.1.0.254")},
-		"a host":           {owner: host(3), here: "table=25, priority=100,ip,nw_dst=10.1.0.3 actions=set_field:00:00:00:00:00:03->eth_dst,resubmit(,60)\n"},
+		"a host":           {owner: host(3), here: "table=25, priority=200,ip,nw_dst=10.1.0.3 actions=set_field:00:00:00:00:00:03->eth_dst,resubmit(,60)\n"},
 		"a backend, once for two VIPs": {owner: host(2),
 			here: `table=20, priority=40,tcp,dl_src=00:00:00:00:00:02,dl_dst=02:ef:00:00:00:01,nw_src=10.0.0.2,tp_src=8080 actions=dec_ttl,resubmit(,25)
-table=25, priority=100,ip,nw_dst=10.0.0.2 actions=set_field:00:00:00:00:00:02->eth_dst,resubmit(,60)
+table=25, priority=200,ip,nw_dst=10.0.0.2 actions=set_field:00:00:00:00:00:02->eth_dst,resubmit(,60)
 `,
-			there: "table=25, priority=100,ip,nw_dst=10.0.0.2 actions=set_field:00:00:00:00:00:02->eth_dst,resubmit(,60)\n"},
+			there: "table=25, priority=200,ip,nw_dst=10.0.0.2 actions=set_field:00:00:00:00:00:02->eth_dst,resubmit(,60)\n"},
 		"the base": {owner: apps.Owner{Kind: apps.OwnerBase}, here: "table=25, priority=0 actions=drop\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,6 +98,21 @@ table=25, priority=100,ip,nw_dst=10.0.0.2 actions=set_field:00:00:00:00:00:02->e
 				}
 			}
 		})
+	}
+}
+
+// Of the gateways of networks one within the other a backend has that of the smaller one: no packet has two that are equal.
+func TestRouteNested(t *testing.T) {
+	v := routedView(true)
+	v.Routers = append(v.Routers, apps.Router{Address: netip.MustParsePrefix("10.1.1.254/8"), Gateway: netip.MustParseAddr("10.1.0.3")})
+	for router, want := range map[string]string{
+		"10.0.0.254": "table=25, priority=74,ip,nw_src=10.0.0.0/24 actions=set_field:00:00:00:00:00:01->eth_dst,resubmit(,60)\n",
+		"10.1.1.254": "table=25, priority=58,ip,nw_src=10.0.0.0/8 actions=set_field:00:00:00:00:00:03->eth_dst,resubmit(,60)\n",
+	} {
+		o := apps.Owner{Kind: apps.OwnerAddress, Addr: netip.MustParseAddr(router)}
+		if diff := cmp.Diff(want, routing(New(Config{}).Desired(v, o)[1])); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", router, diff)
+		}
 	}
 }
 
