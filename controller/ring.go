@@ -36,16 +36,27 @@ const maxStretches = 32
 func NewRing[T comparable](none T) *Ring[T] { return &Ring[T]{none: none} }
 
 // Put puts what was the mean since a time into the seconds after that up to at. A second reading within a second goes before
-// the first. What lies before the latest second, as when the clock was set back, is passed over.
+// the first. When the clock was set, what lies a little before the latest second is passed over, and all begins anew at what lies
+// far before it.
 func (r *Ring[T]) Put(since, at time.Time, v T) {
-	from, to := since.Unix()+1, at.Unix()
-	if at.Sub(since) > maxGap || from > to {
+	from := since.Unix()
+	if at.Sub(since) > maxGap {
+		from = at.Unix()
+	}
+	r.put(from, at.Unix(), v)
+}
+
+// put is Put in Unix time, which runs otherwise than time.Time's own when the clock is set.
+func (r *Ring[T]) put(since, to int64, v T) {
+	const gap = int64(maxGap / time.Second)
+	from := since + 1
+	if to-since > gap || from > to {
 		from = to
 	}
-	if to < r.last {
+	if to < r.last && r.last-to <= gap {
 		return
 	}
-	if from-r.last > HistoryLen {
+	if to < r.last || from-r.last > HistoryLen {
 		r.stretches, r.values, r.last = nil, nil, 0
 	} else if from > r.last+1 {
 		r.set(r.last+1, from-1, r.none)
@@ -123,5 +134,8 @@ func (r *Ring[T]) Last(now time.Time, n int) (end time.Time, values []T) {
 	return time.Unix(sec, 0).UTC(), values
 }
 
-// Old reports whether nothing in it is of the last 15 minutes; so it is of no ring.
-func (r *Ring[T]) Old(now time.Time) bool { return r == nil || now.Unix()-r.last >= HistoryLen }
+// Old reports whether nothing in it is of the last 15 minutes, or all of it of a time that the clock has been set back from; so it is
+// of no ring.
+func (r *Ring[T]) Old(now time.Time) bool {
+	return r == nil || now.Unix()-r.last >= HistoryLen || r.last-now.Unix() >= HistoryLen
+}

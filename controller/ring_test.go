@@ -52,3 +52,36 @@ func TestRing(t *testing.T) {
 		t.Errorf("without an array in %d of 3000 steps", steadily)
 	}
 }
+
+// A clock that is set anew costs what was known of the time before at most: neither the values from then on, nor work for all seconds
+// between.
+func TestRingWhenTheClockIsSet(t *testing.T) {
+	const year = 365 * 24 * 3600
+	for name, jump := range map[string]int64{"years ahead": 100 * year, "an hour ahead": 3600, "years back": -20 * year, "an hour back": -3600,
+		"seconds back": -5} {
+		t.Run(name, func(t *testing.T) {
+			r := NewRing(-1)
+			begin := int64(30 * year)
+			now := begin
+			for ; now < begin+60; now++ {
+				r.put(now-1, now, int(now%7)) // an array
+			}
+			if r.values == nil {
+				t.Fatal("no array")
+			}
+			r.put(now-1, now+jump, 8) // was read a second later
+			now += jump
+			for range 30 {
+				r.put(now, now+1, 9)
+				now++
+			}
+			end, got := r.Last(time.Unix(now, 0), 20)
+			if end.Unix() != now || slices.ContainsFunc(got, func(v int) bool { return v != 9 }) {
+				t.Errorf("at %d: %v, up to %d", now, got, end.Unix())
+			}
+			if r.Old(time.Unix(now, 0)) || !r.Old(time.Unix(now-2*HistoryLen, 0)) || !r.Old(time.Unix(now+2*HistoryLen, 0)) {
+				t.Error("old, or not")
+			}
+		})
+	}
+}
