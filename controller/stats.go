@@ -47,7 +47,8 @@ type portCounters struct {
 
 // Note adds what a switch has answered at a time. Rates are over the time since the last answer as the switch measured it,
 // or as we did. A counter that has fallen, or a port that is younger than it was, has begun anew: there is no rate then.
-// Ports that are not in the answer any more are forgotten when their history has run out.
+// Ports that are not in the answer any more are forgotten when their history has run out. Of more ports than a switch may have the
+// rest is passed over.
 func (s *Stats) Note(d flows.DPID, at time.Time, all []openflow.PortStats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,6 +74,9 @@ func (s *Stats) Note(d flows.DPID, at time.Time, all []openflow.PortStats) {
 func (s *Stats) note(ports map[uint32]*portCounters, at time.Time, st *openflow.PortStats) {
 	p := ports[st.No]
 	if p == nil {
+		if len(ports) >= portsMax {
+			return
+		}
 		p = &portCounters{}
 		ports[st.No] = p
 	}

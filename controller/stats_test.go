@@ -148,3 +148,19 @@ func BenchmarkStats(b *testing.B) {
 		}
 	}
 }
+
+// A switch that makes up ports does not fill the memory.
+func TestStatsOfTooManyPorts(t *testing.T) {
+	s := NewStats()
+	at := time.Unix(1000, 0)
+	for round := range 3 {
+		all := make([]openflow.PortStats, portsMax)
+		for i := range all {
+			all[i].No = uint32(round*portsMax + i)
+		}
+		s.Note(1, at.Add(time.Duration(round)*time.Millisecond), all)
+		if n := len(s.switches[1]); n > portsMax {
+			t.Fatalf("round %d: %d ports are kept", round, n)
+		}
+	}
+}

@@ -47,7 +47,7 @@ type Switch struct {
 	done  chan struct{} // closed when the session is to end
 	gone  chan struct{} // closed when all is over
 	rtt   atomic.Int64
-	asked atomic.Int64 // when an echo request was sent that has no reply yet, in ns since 1970; 0: there is none
+	asked atomic.Int64 // when an echo request was sent that has no reply yet, in ns since the session began; 0: there is none
 
 	mu         sync.Mutex
 	why        error // set before done is closed
@@ -223,8 +223,9 @@ func (sw *Switch) alive() error { return sw.echo(sw.c.cfg.TakeoverTimeout) }
 // echo measures how long the peer takes to answer.
 func (sw *Switch) echo(limit time.Duration) error {
 	start := time.Now()
-	sw.asked.Store(start.UnixNano())
-	defer sw.asked.Store(0)
+	at := int64(start.Sub(sw.info.Since)) | 1 // not 0
+	sw.asked.CompareAndSwap(0, at)            // if two are under way the first counts
+	defer sw.asked.CompareAndSwap(at, 0)
 	q, xid := sw.ask("echo request", openflow.TypeEchoReply, plain(func(b []byte, v openflow.Version, xid uint32) []byte {
 		return openflow.AppendEchoRequest(b, v, xid, nil)
 	}))
@@ -239,7 +240,7 @@ func (sw *Switch) echo(limit time.Duration) error {
 func (sw *Switch) Lag() time.Duration {
 	lag := time.Duration(sw.rtt.Load())
 	if at := sw.asked.Load(); at != 0 {
-		lag = max(lag, time.Since(time.Unix(0, at)))
+		lag = max(lag, time.Since(sw.info.Since)-time.Duration(at))
 	}
 	return lag
 }
