@@ -146,6 +146,36 @@ func TestFileVIPs(t *testing.T) {
 	}
 }
 
+// A VIP that leaves the file makes way for one that comes in its place, and for a host at its address.
+func TestFileVIPsGiveWay(t *testing.T) {
+	for name, next := range map[string][]vip.Spec{
+		"another name":            {spec("b", "10.0.0.100", "b1=10.0.0.1")},
+		"a backend's address now": {spec("b", "10.0.0.101", "b1=10.0.0.100")},
+		"a backend's address":     {spec("b", "10.0.0.1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := store.Memory()
+			start(t, st, []vip.Spec{spec("a", "10.0.0.100", "b1=10.0.0.1")})
+			e := start(t, st, next)
+			if _, err := e.VIP("b"); err != nil {
+				t.Error(err)
+			}
+			if _, err := e.VIP("a"); !errors.Is(err, apps.ErrNotFound) {
+				t.Errorf("the VIP that has left: %v", err)
+			}
+		})
+	}
+	// After an error what is in nobody's way stays.
+	st := store.Memory()
+	start(t, st, []vip.Spec{spec("a", "10.0.0.100"), spec("b", "10.0.0.101")})
+	if _, err := New(Config{Store: st, Log: logrus.New(), FileVIPs: []vip.Spec{spec("b", "10.0.0.102")}}); err == nil {
+		t.Fatal("a VIP has got another address")
+	}
+	if _, err := start(t, st, nil).VIP("a"); err != nil {
+		t.Errorf("a VIP that is in nobody's way: %v", err)
+	}
+}
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	e := start(t, store.Memory(), nil)
 	ctx := context.Background()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
@@ -234,7 +235,8 @@ func (e *Engine) save() {
 }
 
 // applyFile puts the configuration file's VIPs into effect if their list has changed since it was last applied: those that are
-// new or different are written, those of an earlier file that are gone are deleted.
+// new or different are written, those of an earlier file that are gone are deleted. One that would be in the way is deleted
+// before; the others are not, after an error.
 func (e *Engine) applyFile() error {
 	if e.cfg.FileVIPs == nil {
 		return nil
@@ -251,18 +253,26 @@ func (e *Engine) applyFile() error {
 		return err
 	}
 	opt := apps.WriteOptions{Origin: vip.OriginFile}
-	named := map[string]bool{}
 	var errs []error
+	var later []string
+	for name, x := range e.model.byName {
+		switch {
+		case x.Origin != vip.OriginFile || slices.ContainsFunc(e.cfg.FileVIPs, func(s vip.Spec) bool { return s.Name == name }):
+		case inTheWay(x, e.cfg.FileVIPs):
+			errs = append(errs, e.deleteVIP(name, opt))
+		default:
+			later = append(later, name)
+		}
+	}
 	for _, spec := range e.cfg.FileVIPs {
-		named[spec.Name] = true
 		_, err := e.updateVIP(spec.Name, opt, func(s *vip.Spec) error { *s = spec; return nil })
 		if errors.Is(err, apps.ErrNotFound) {
 			_, err = e.createVIP(spec, opt)
 		}
 		errs = append(errs, err)
 	}
-	for name, x := range e.model.byName {
-		if x.Origin == vip.OriginFile && !named[name] {
+	for _, name := range later {
+		if errors.Join(errs...) == nil {
 			errs = append(errs, e.deleteVIP(name, opt))
 		}
 	}
@@ -270,4 +280,12 @@ func (e *Engine) applyFile() error {
 		return fmt.Errorf("vips of the configuration file: %w", err)
 	}
 	return e.cfg.Store.Update(func(tx store.Tx) error { return tx.Put(store.BucketConfig, "vips", list) })
+}
+
+// inTheWay reports whether one of some VIPs cannot be while old is.
+func inTheWay(old *vip.VIP, specs []vip.Spec) bool {
+	return slices.ContainsFunc(specs, func(s vip.Spec) bool {
+		x, err := vip.Create(1, s, vip.OriginFile)
+		return err == nil && vip.Excludes(old, x)
+	})
 }

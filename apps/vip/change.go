@@ -63,6 +63,13 @@ func Overlap(a, b *VIP) bool {
 	return a.Address == b.Address && a.Spec.Protocol == b.Spec.Protocol && a.Ports.Overlaps(b.Ports)
 }
 
+// Excludes reports whether two VIPs cannot be at the same time: they overlap, or one is at the address of a backend of the other.
+func Excludes(a, b *VIP) bool { return Overlap(a, b) || a.leadsTo(b) || b.leadsTo(a) }
+
+func (v *VIP) leadsTo(to *VIP) bool {
+	return slices.ContainsFunc(v.Backends, func(b Backend) bool { return b.Address == to.Address })
+}
+
 func fixed(old *VIP, field string, is, wanted any) error {
 	return fmt.Errorf("vip %q: %s is %v and %w, not to be %v: delete the VIP and create it anew", old.Spec.Name, field, is, ErrFixed, wanted)
 }

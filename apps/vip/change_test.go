@@ -237,3 +237,32 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestExcludes(t *testing.T) {
+	at := func(address, port, backend string) *VIP {
+		s := Spec{Name: "x", Address: address, Protocol: TCP, Port: PortRange(port), Mode: ModeGroup}
+		if backend != "" {
+			s.Backends = []BackendSpec{{Name: "b", Address: backend}}
+		}
+		x, err := Create(1, s, OriginAPI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	web := at("10.0.0.100", "80", "10.0.0.1")
+	for _, tt := range []struct {
+		other *VIP
+		want  bool
+	}{
+		{at("10.0.0.100", "70-90", ""), true},
+		{at("10.0.0.100", "81", "10.0.0.1"), false},
+		{at("10.0.0.101", "80", "10.0.0.1"), false},
+		{at("10.0.0.101", "80", "10.0.0.100"), true},
+		{at("10.0.0.1", "80", ""), true},
+	} {
+		if got := Excludes(web, tt.other); got != tt.want || Excludes(tt.other, web) != got {
+			t.Errorf("%s port %s, backends %v: %v", tt.other.Address, tt.other.Spec.Port, tt.other.Backends, got)
+		}
+	}
+}

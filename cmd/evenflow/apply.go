@@ -138,14 +138,14 @@ func (a *applier) present(ctx context.Context) (map[string]vip.Read, error) {
 	return out, nil
 }
 
-// inTheWay reports whether a VIP overlaps with one of others.
+// inTheWay reports whether one of some VIPs cannot be while old is.
 func inTheWay(old vip.Spec, others []vip.Spec) bool {
 	x, err := vip.Create(1, old, vip.OriginAPI)
 	if err != nil {
 		return false // of a later version: the server will say
 	}
 	for _, s := range others {
-		if y, err := vip.Create(1, s, vip.OriginAPI); err == nil && vip.Overlap(x, y) {
+		if y, err := vip.Create(1, s, vip.OriginAPI); err == nil && vip.Excludes(x, y) {
 			return true
 		}
 	}
