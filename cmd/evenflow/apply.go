@@ -193,6 +193,10 @@ func (a *applier) write() *write {
 
 func (a *applier) say(name, what string) { fmt.Fprintf(a.t.out, "vip %s %s\n", name, what) }
 
+// fail notes what became of a VIP, by its name, which the server may have said already.
 func (a *applier) fail(name string, err error) {
-	a.errs = append(a.errs, fmt.Errorf("vip %s: %w", name, err))
+	if said := fmt.Sprintf("vip %q: ", name); !strings.HasPrefix(strings.ToLower(err.Error()), said) {
+		err = fmt.Errorf("vip %s: %w", name, err)
+	}
+	a.errs = append(a.errs, err)
 }

@@ -59,7 +59,11 @@ func explanation(src, dst, proto string, x apps.Explanation) string {
 	}
 	switches := newTable("SWITCH", "HASH", "BACKEND", "REASON")
 	for _, c := range x.Switches {
-		switches.add(c.DPID, c.Hash, c.Backend, c.Reason)
+		reason := c.Reason
+		if reason != "" && reason == x.Reason {
+			reason = "as above"
+		}
+		switches.add(c.DPID, c.Hash, c.Backend, reason)
 	}
 	return head.String() + "\n" + switches.String()
 }

@@ -83,6 +83,22 @@ func reads() map[string]answer {
 	}
 }
 
+// A reason that holds for all switches is said once.
+func TestExplainSaysAReasonOnce(t *testing.T) {
+	f := newFakeAPI(t, map[string]answer{"GET /api/v1/explain": {body: `{"vip":"web","mode":"nat","dpid":"","backend":"","reason":"nobody knows","switches":[
+		{"dpid":"0000000000000001","hash":"","backend":"","reason":"nobody knows"},
+		{"dpid":"0000000000000002","hash":"","backend":"","reason":"nobody knows"}]}`}})
+	result{0, `connection  10.0.0.9:40000 to 10.0.0.100:80/tcp
+vip         web, mode nat
+client      not a known host: what all switches would choose
+backend     - nobody knows
+
+SWITCH            HASH  BACKEND  REASON
+0000000000000001  -     -        as above
+0000000000000002  -     -        as above
+`, ""}.check(t, command(t, f.URL, "", "explain", "--src", "10.0.0.9:40000", "--dst", "10.0.0.100:80"))
+}
+
 func TestGetTables(t *testing.T) {
 	f := newFakeAPI(t, reads())
 	tests := []struct{ args, want string }{

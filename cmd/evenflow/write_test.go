@@ -130,6 +130,20 @@ func TestApplyWhatWasRead(t *testing.T) {
 	}
 }
 
+// The server's word for a VIP begins with its name as often as not; it is said once.
+func TestApplyNamesOnce(t *testing.T) {
+	for detail, want := range map[string]string{
+		`{"detail":"VIP \"web\": declared in the configuration file"}`:              `VIP "web": declared in the configuration file`,
+		`{"detail":"vip \"web\": mode is group and fixed for life, not to be nat"}`: `vip "web": mode is group and fixed for life, not to be nat`,
+		`{"detail":"conflict: VIP \"old\" has 10.0.0.100 tcp port 80 already"}`:     `vip web: conflict: VIP "old" has 10.0.0.100 tcp port 80 already`,
+	} {
+		f := applyAPI(t)
+		f.answers["PUT /api/v1/vips/web"] = answer{http.StatusConflict, detail}
+		result{1, "", "evenflow: " + want + "\n"}.check(t,
+			command(t, f.URL, "{name: web, address: 10.0.0.100, protocol: tcp, port: 80}", "apply", "-f", "-"))
+	}
+}
+
 // A refused VIP does not stop the others, but nothing is pruned then.
 func TestApplyGoesOnAfterError(t *testing.T) {
 	f := applyAPI(t)
