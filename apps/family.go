@@ -46,6 +46,9 @@ func In(m flows.Match, f flows.Field, p netip.Prefix) flows.Match {
 	return m.Masked(f, flows.AddrValue(p.Addr()), mask)
 }
 
+// Fragment adds that a packet is a fragment, the first one or another.
+func Fragment(m flows.Match) flows.Match { return m.NumMasked(flows.IPFrag, 1, 1) }
+
 // SetAddr writes an address.
 func SetAddr(f flows.Field, a netip.Addr) flows.SetField {
 	return flows.SetField{Field: f, Value: flows.AddrValue(a)}
@@ -80,15 +83,3 @@ func (x *VIP) Proto() uint8 {
 	}
 	return 0
 }
-
-// Bits of ct_state.
-const (
-	CTNew     = 0x01
-	CTEst     = 0x02
-	CTRelated = 0x04
-	CTReply   = 0x08
-	CTInvalid = 0x10
-	CTTracked = 0x20
-	CTSrcNAT  = 0x40
-	CTDstNAT  = 0x80
-)

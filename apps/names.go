@@ -1,6 +1,9 @@
 package apps
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // TableName is what a table of the pipeline does, in a word; "" for a table that is not ours.
 func TableName(id uint8) string {
@@ -126,4 +129,15 @@ func GroupName(id uint32) string {
 		return fmt.Sprintf("backends of VIP %d", id&0xffff)
 	}
 	return ""
+}
+
+// named is how many switches or backends a reason names.
+const named = 3
+
+// Some names switches or backends, "switch a, b, c and 2 more": not all if they are many.
+func Some(what string, names []string) string {
+	if more := len(names) - named; more > 0 {
+		return fmt.Sprintf("%s %s and %d more", what, strings.Join(names[:named], ", "), more)
+	}
+	return what + " " + strings.Join(names, ", ")
 }

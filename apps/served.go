@@ -65,6 +65,10 @@ type Forget struct {
 	Backend netip.AddrPort
 }
 
+// ForgetRate bounds how many connections a second an app has a switch forget for packets that have come, as it looks at all it tracks
+// each time.
+const ForgetRate = 20
+
 // Forgetter is a [Reply] that can have the switch forget connections.
 type Forgetter interface{ Forget(f Forget) }
 

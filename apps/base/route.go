@@ -51,14 +51,14 @@ func (b *builder) routeAddress(v *apps.View, a netip.Addr) {
 		return
 	}
 	for ttl := range uint64(2) {
-		b.rule(apps.TableReply, prioExpired, to(a).Num(flows.IPTTL, ttl))
+		b.rule(apps.TableReply, prioExpired, apps.To(a).Num(flows.IPTTL, ttl))
 	}
-	b.rule(apps.TableReply, prioRouted, to(a), flows.DecTTL{}, b.next(apps.TableVIP))
+	b.rule(apps.TableReply, prioRouted, apps.To(a), flows.DecTTL{}, b.next(apps.TableVIP))
 	near := map[netip.Prefix]bool{}
 	for _, r := range v.Routers {
 		if n := r.Address.Masked(); n.Contains(a) && !near[n] {
 			near[n] = true
-			b.rule(apps.TableReply, prioNear, with(network(n), to(a)), b.next(apps.TableVIP))
+			b.rule(apps.TableReply, prioNear, with(network(n), apps.To(a)), b.next(apps.TableVIP))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (b *builder) routeHost(v *apps.View, h *topo.Host) {
 	}
 	for _, a := range h.Addresses {
 		if v.HasRouter(a) && !v.Ours(a) && !a.IsLinkLocalUnicast() {
-			b.rule(apps.TableRoute, prioToHost, to(a), flows.SetMAC(flows.EthDst, h.MAC), b.next(apps.TableForward))
+			b.rule(apps.TableRoute, prioToHost, apps.To(a), flows.SetMAC(flows.EthDst, h.MAC), b.next(apps.TableForward))
 		}
 	}
 	if h.At.DPID != b.dpid {
@@ -99,7 +99,7 @@ func (b *builder) routeHost(v *apps.View, h *topo.Host) {
 			if x.Spec.Protocol == vip.UDP {
 				proto, field = apps.ProtoUDP, flows.UDPSrc
 			}
-			for _, p := range listening(x, y).Masks() {
+			for _, p := range (apps.Served{VIP: x, Backend: y}).Listens().Masks() {
 				from := endpoint{y.Address, proto, p}
 				if seen[from] {
 					continue
@@ -111,22 +111,6 @@ func (b *builder) routeHost(v *apps.View, h *topo.Host) {
 			}
 		}
 	}
-}
-
-// listening are the ports on which a backend serves a VIP.
-func listening(x *apps.VIP, b *apps.Backend) vip.Ports {
-	if b.Port != 0 {
-		return vip.Ports{First: b.Port, Last: b.Port}
-	}
-	return x.Ports
-}
-
-// to matches packets to an address.
-func to(a netip.Addr) flows.Match {
-	if a.Is4() {
-		return make(flows.Match, 0, 8).Num(flows.EthType, apps.EtherTypeIPv4).Addr(flows.IPv4Dst, a)
-	}
-	return make(flows.Match, 0, 8).Num(flows.EthType, apps.EtherTypeIPv6).Addr(flows.IPv6Dst, a)
 }
 
 // network matches packets from a network.

@@ -38,7 +38,7 @@ func (b *builder) address(a netip.Addr, vips []*apps.VIP) {
 	for _, kind := range f.Errors {
 		m := func() flows.Match { return apps.To(a).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind) }
 		b.rule(apps.TableVIP, prioErrors, 0, m(), flows.ToGroup{ID: group.ID})
-		b.rule(apps.TableEgress, prioToVIP, 0, m(), flows.SetNum(apps.RegVIP, 0), known(b.at.Deferred, apps.TableArrival))
+		b.rule(apps.TableEgress, prioToVIP, 0, m(), flows.SetNum(apps.RegVIP, 0), apps.Known(b.at.Deferred, apps.TableArrival))
 	}
 }
 

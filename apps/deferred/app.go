@@ -117,11 +117,6 @@ func (b *builder) rule(table uint8, priority uint16, id vip.ID, m flows.Match, a
 	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
 }
 
-// known passes a packet through conntrack, which translates it if it is of a known connection, to a table.
-func known(zone uint16, table uint8) flows.CT {
-	return flows.CT{Table: table, Zone: zone, Actions: []flows.Action{flows.NAT{}}}
-}
-
 // state matches what conntrack has said: bits set in want are set, the others of among are not.
 func state(m flows.Match, want, among uint64) flows.Match {
 	return m.NumMasked(flows.CTState, want|apps.CTTracked, among|want|apps.CTTracked)

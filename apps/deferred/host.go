@@ -77,11 +77,11 @@ func (b *builder) host(h *topo.Host, all []apps.Served) {
 			from := func() flows.Match { return apps.AtPorts(apps.From(a).MAC(flows.EthSrc, h.MAC), p.proto, src, m) }
 			if !answers[p] {
 				answers[p] = true
-				b.rule(apps.TableReply, prioAnswers, 0, from(), known(b.at.Deferred, apps.TableAnswer))
+				b.rule(apps.TableReply, prioAnswers, 0, from(), apps.Known(b.at.Deferred, apps.TableAnswer))
 			}
 			if s := (self{p, l.VIP.Address}); !selves[s] {
 				selves[s] = true
-				b.rule(apps.TableReply, prioMirrored, 0, from().Addr(apps.FamilyOf(a).Dst, l.VIP.Address), known(b.at.Mirror, apps.TableMirror))
+				b.rule(apps.TableReply, prioMirrored, 0, from().Addr(apps.FamilyOf(a).Dst, l.VIP.Address), apps.Known(b.at.Mirror, apps.TableMirror))
 			}
 		}
 	}
@@ -117,16 +117,16 @@ func (b *builder) returns(h *topo.Host, a netip.Addr) {
 	f := apps.FamilyOf(a)
 	for _, kind := range f.Errors {
 		b.rule(apps.TableReply, prioAnswers, 0, apps.From(a).MAC(flows.EthSrc, h.MAC).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind),
-			known(b.at.Deferred, apps.TableAnswer))
+			apps.Known(b.at.Deferred, apps.TableAnswer))
 	}
-	b.rule(apps.TableReply, prioAnswers, 0, apps.From(a).MAC(flows.EthSrc, h.MAC).NumMasked(flows.IPFrag, 1, 1), known(b.at.Deferred, apps.TableAnswer))
+	b.rule(apps.TableReply, prioAnswers, 0, apps.Fragment(apps.From(a).MAC(flows.EthSrc, h.MAC)), apps.Known(b.at.Deferred, apps.TableAnswer))
 }
 
 // mirrored is the way of a host's answers to itself, or of one behind it to another, back through both zones.
 func (b *builder) mirrored(h *topo.Host, to netip.Prefix) {
 	f := apps.FamilyOf(to.Addr())
 	back := func() flows.Match { return apps.In(f.IP().MAC(flows.EthSrc, h.MAC), f.Dst, to) }
-	mirrored := known(b.at.Deferred, apps.TableMirrored)
+	mirrored := apps.Known(b.at.Deferred, apps.TableMirrored)
 	b.rule(apps.TableMirror, prioStep, 0, state(back(), apps.CTReply, apps.CTInvalid), mirrored)
 	b.rule(apps.TableMirror, prioInvert, 0, state(back(), apps.CTInvalid, 0), mirrored)
 	b.rule(apps.TableMirrored, prioStep, 0, back(), flows.SetMAC(flows.EthDst, h.MAC),

@@ -1,17 +1,12 @@
 package deferred
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 )
-
-// named is how many switches or backends a reason names.
-const named = 3
 
 // Limits tells of switches that cannot have the mode, of gateways that are away, and of backends that cannot be told apart, or whose
 // connections end when conntrack forgets them.
@@ -51,25 +46,17 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	}
 	switch {
 	case len(unable) > 0:
-		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + some("switch", unable)
+		return true, "mode deferred needs conntrack and the stable bucket ids of OpenFlow 1.5, and so is not served, on " + apps.Some("switch", unable)
 	case len(other) > 0:
-		return true, "mode othello is not served, while mode deferred could be, on " + some("switch", other) + ": " + why
+		return true, "mode othello is not served, while mode deferred could be, on " + apps.Some("switch", other) + ": " + why
 	case len(unlike) > 0:
-		return true, "old connections are not found again after a change, since switches choose by different hashes: " + some("switch", unlike)
+		return true, "old connections are not found again after a change, since switches choose by different hashes: " + apps.Some("switch", unlike)
 	case len(away) > 0:
-		return true, "not connected: " + some("gateway", away)
+		return true, "not connected: " + apps.Some("gateway", away)
 	case len(hidden) > 0:
-		return true, "not served, for an older one has the same MAC, and they could not be told apart: " + some("backend", hidden)
+		return true, "not served, for an older one has the same MAC, and they could not be told apart: " + apps.Some("backend", hidden)
 	case len(shared) > 0:
-		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + some("backend", shared)
+		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + apps.Some("backend", shared)
 	}
 	return false, ""
-}
-
-// some is a list, cut short.
-func some(what string, names []string) string {
-	if more := len(names) - named; more > 0 {
-		return fmt.Sprintf("%s %s and %d more", what, strings.Join(names[:named], ", "), more)
-	}
-	return what + " " + strings.Join(names, ", ")
 }

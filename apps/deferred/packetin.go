@@ -7,9 +7,6 @@ import (
 	"github.com/evenflow/evenflow/flows"
 )
 
-// forgetRate bounds how many connections a second a switch is asked to forget, for each time it looks at all it tracks.
-const forgetRate = 20
-
 var backOut = []flows.Action{flows.Output{Port: flows.PortIn}}
 
 // PacketIn refuses what comes while no backend takes connections. Of a connection whose backend has gone, and which the switch still
@@ -17,7 +14,7 @@ var backOut = []flows.Action{flows.Output{Port: flows.PortIn}}
 func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled bool) {
 	f := in.Frame
 	if in.Table == apps.TableDeliver {
-		if s, able := out.(apps.Forgetter); able && !f.Fragment && a.forgets.Take(in.At.DPID, a.now(), forgetRate) {
+		if s, able := out.(apps.Forgetter); able && !f.Fragment && a.forgets.Take(in.At.DPID, a.now(), apps.ForgetRate) {
 			s.Forget(apps.Forget{Zone: v.Switches[in.At.DPID].Deferred, Proto: f.Proto, Client: netip.AddrPortFrom(f.Src, f.SrcPort),
 				Backend: netip.AddrPortFrom(f.Dst, f.DstPort)})
 		}

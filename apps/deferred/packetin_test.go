@@ -59,7 +59,7 @@ func TestPacketIn(t *testing.T) {
 	for range 100 {
 		n += len(in(apps.TableDeliver, host, gone, 8080).forget)
 	}
-	if n != forgetRate {
+	if n != apps.ForgetRate {
 		t.Errorf("%d are forgotten in a second", n)
 	}
 	if now = now.Add(time.Second); len(in(apps.TableDeliver, host, gone, 8080).forget) != 1 {

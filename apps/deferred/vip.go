@@ -103,7 +103,7 @@ func (b *builder) group(x *apps.VIP, g *vip.Generation) flows.Group {
 func (b *builder) edge(x *apps.VIP) {
 	for _, p := range x.Ports.Masks() {
 		b.rule(apps.TableEgress, prioToVIP, x.ID, apps.ToVIP(x, p), flows.SetNum(apps.RegVIP, uint64(x.ID)),
-			flows.SetNum(apps.RegAge, uint64(x.Generations.Age())), known(b.at.Deferred, apps.TableArrival))
+			flows.SetNum(apps.RegAge, uint64(x.Generations.Age())), apps.Known(b.at.Deferred, apps.TableArrival))
 	}
 	for i := range x.Backends {
 		y := &x.Backends[i]

@@ -167,7 +167,7 @@ func connections(n int, vips []*apps.VIP) []apps.Tuple {
 			binary.BigEndian.PutUint64(a[8:], random.Uint64())
 			src = netip.AddrFrom16(a)
 		}
-		out[i] = apps.Tuple{Proto: protocol(x), Src: netip.AddrPortFrom(src, uint16(1+random.IntN(65535))),
+		out[i] = apps.Tuple{Proto: x.Proto(), Src: netip.AddrPortFrom(src, uint16(1+random.IntN(65535))),
 			Dst: netip.AddrPortFrom(x.Address, uint16(80+random.IntN(10)))}
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 // all clients, so the cache drops it. Answers themselves are still cached for all clients together.
 func (b *builder) apart(v *apps.View) {
 	type service struct {
-		family *family
+		family *apps.Family
 		proto  uint8
 		port   vip.PortMask
 	}
@@ -26,10 +26,11 @@ func (b *builder) apart(v *apps.View) {
 		}
 		for _, p := range x.Listens() {
 			for _, m := range p.Masks() {
-				s := service{familyOf(x.Address), protocol(x), m}
+				s := service{apps.FamilyOf(x.Address), x.Proto(), m}
 				if !seen[s] {
 					seen[s] = true
-					b.rule(apps.TableEgress, prioApart, 0, at(s.family.ip(), s.proto, fieldsOf(s.proto).src, m),
+					src, _ := apps.PortFields(s.proto)
+					b.rule(apps.TableEgress, prioApart, 0, apps.AtPorts(s.family.IP(), s.proto, src, m),
 						lookAtClientPort(s.proto), flows.Go(apps.TableOutput))
 				}
 			}
@@ -39,5 +40,6 @@ func (b *builder) apart(v *apps.View) {
 
 // lookAtClientPort makes the client's port, of an answer, one of the fields that the cache distinguishes.
 func lookAtClientPort(proto uint8) flows.Move {
-	return flows.Move{Src: flows.Whole(fieldsOf(proto).dst), Dst: flows.Span{Field: apps.RegIgnored, Bits: 16}}
+	_, dst := apps.PortFields(proto)
+	return flows.Move{Src: flows.Whole(dst), Dst: flows.Span{Field: apps.RegIgnored, Bits: 16}}
 }

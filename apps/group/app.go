@@ -19,9 +19,7 @@ type App struct {
 	now      func() time.Time
 	answers  sync.Pool // of *[]byte
 	counters counters
-
-	mu     sync.Mutex
-	forgot map[flows.DPID]*allowance
+	forgets  apps.Allowance
 }
 
 var (
@@ -35,7 +33,7 @@ var (
 
 // New makes the app.
 func New(cfg Config) *App {
-	a := &App{now: cfg.Now, forgot: map[flows.DPID]*allowance{}}
+	a := &App{now: cfg.Now}
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -47,17 +45,7 @@ func New(cfg Config) *App {
 func (a *App) Name() string { return string(vip.ModeGroup) }
 
 // handles reports whether a VIP is of this app.
-func handles(x *apps.VIP) bool { return x != nil && x.Spec.Mode == vip.ModeGroup && protocol(x) != 0 }
-
-func protocol(x *apps.VIP) uint8 {
-	switch x.Spec.Protocol {
-	case vip.TCP:
-		return apps.ProtoTCP
-	case vip.UDP:
-		return apps.ProtoUDP
-	}
-	return 0
-}
+func handles(x *apps.VIP) bool { return x != nil && x.Spec.Mode == vip.ModeGroup && x.Proto() != 0 }
 
 // able reports whether a switch can have the mode: it needs conntrack, and a zone of it.
 func able(i apps.SwitchInfo) bool { return i.Nicira && i.Zone != 0 }
@@ -135,11 +123,6 @@ func (b *builder) rule(table uint8, priority uint16, id vip.ID, m flows.Match, a
 		cookie = apps.Drop(cookie)
 	}
 	b.state.Rules = append(b.state.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
-}
-
-// known passes a packet through conntrack, which translates it if it is of a known connection, to a table.
-func known(zone uint16, table uint8) flows.CT {
-	return flows.CT{Table: table, Zone: zone, Actions: []flows.Action{flows.NAT{}}}
 }
 
 // noted commits a connection past the VIPs, so that its answers are known for what they are.

@@ -56,15 +56,15 @@ func (b *builder) base(v *apps.View) {
 // address is what the VIPs of an address share: ICMP that is about their connections, fragments, and the end of the way of
 // translated answers.
 func (b *builder) address(a netip.Addr) {
-	f := familyOf(a)
-	for _, kind := range f.errors {
-		b.rule(apps.TableVIP, prioRelated, 0, to(a).Num(flows.IPProto, f.icmp).Num(f.icmpType, kind), known(b.zone, apps.TableGroup))
+	f := apps.FamilyOf(a)
+	for _, kind := range f.Errors {
+		b.rule(apps.TableVIP, prioRelated, 0, apps.To(a).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind), apps.Known(b.zone, apps.TableGroup))
 	}
-	b.rule(apps.TableVIP, prioRelated, 0, fragment(to(a)), known(b.zone, apps.TableGroup))
+	b.rule(apps.TableVIP, prioRelated, 0, apps.Fragment(apps.To(a)), apps.Known(b.zone, apps.TableGroup))
 	if _, behind := b.view.Routes.Via(a); behind { // an answer to the VIP that nobody knows is none to who is behind the gateway
-		b.rule(apps.TableHairpin, prioUnknown, 0, to(a), flows.Go(apps.TableVIP))
+		b.rule(apps.TableHairpin, prioUnknown, 0, apps.To(a), flows.Go(apps.TableVIP))
 	}
-	b.rule(apps.TableUnNAT, prioTranslated, 0, from(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
+	b.rule(apps.TableUnNAT, prioTranslated, 0, apps.From(a), flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
 }
 
 // vip is a VIP's way through tables 30, 41 and 42, and its group. While no backend takes connections new ones are refused, by
@@ -84,15 +84,15 @@ func (b *builder) vip(v *apps.View, x *apps.VIP) {
 		}
 		if serves(v, y) {
 			b.endpoint(x, y)
-			enter = []flows.Action{known(b.zone, apps.TableGroup)}
+			enter = []flows.Action{apps.Known(b.zone, apps.TableGroup)}
 		}
 	}
 	if len(b.state.Groups) == 0 {
 		b.state.Rules = append(b.state.Rules, apps.RefusalRules(x, apps.Cookie(apps.KindDesired, apps.ClassGroup, x.ID))...)
 	}
 	for _, p := range x.Ports.Masks() {
-		b.rule(apps.TableVIP, prioVIP, x.ID, toVIP(x, p), enter...)
-		m := toVIP(x, p).NumMasked(flows.CTState, ctTracked, ctTracked|ctInvalid).Num(flows.CTMark, 0)
+		b.rule(apps.TableVIP, prioVIP, x.ID, apps.ToVIP(x, p), enter...)
+		m := apps.ToVIP(x, p).NumMasked(flows.CTState, apps.CTTracked, apps.CTTracked|apps.CTInvalid).Num(flows.CTMark, 0)
 		b.rule(apps.TableGroup, prioNew, x.ID, m, begin...)
 	}
 }
@@ -103,17 +103,17 @@ func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 	mark := flows.Match{}.Num(flows.CTMark, uint64(y.Endpoint))
 	mac := flows.SetMAC(flows.EthDst, y.Host.MAC)
 	b.rule(apps.TableGroup, prioEndpoint, x.ID, mark, mac, flows.Go(apps.TableForward))
-	f := familyOf(y.Address)
+	f := apps.FamilyOf(y.Address)
 	for _, p := range b.view.Beside(y) {
-		b.rule(apps.TableGroup, prioSelf, x.ID, apps.In(f.ip(), f.src, p).Num(flows.CTMark, uint64(y.Endpoint)),
+		b.rule(apps.TableGroup, prioSelf, x.ID, apps.In(f.IP(), f.Src, p).Num(flows.CTMark, uint64(y.Endpoint)),
 			mac, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.BackToInPort(),
 			flows.CT{Commit: true, Table: apps.TableForward, Zone: x.Hairpin, Actions: []flows.Action{flows.NATTo(flows.NATSrc, x.Address, 0)}})
 	}
 	if y.State == vip.StateDraining && x.Spec.Protocol == vip.TCP {
 		// A port used again whose last connection conntrack takes for alive: it is made to forget that. A SYN sent again while the
 		// connection is being made is not invalid.
-		const invalid = ctTracked | ctInvalid
-		begins := familyOf(x.Address).ip().Num(flows.IPProto, apps.ProtoTCP).Num(flows.CTMark, uint64(y.Endpoint))
+		const invalid = apps.CTTracked | apps.CTInvalid
+		begins := apps.FamilyOf(x.Address).IP().Num(flows.IPProto, apps.ProtoTCP).Num(flows.CTMark, uint64(y.Endpoint))
 		begins = begins.NumMasked(flows.CTState, invalid, invalid)
 		b.rule(apps.TableGroup, prioBegins, x.ID, begins.NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
 			flows.ToMeter{ID: apps.MeterVIPReject + uint32(x.ID)}, flows.Controller())
@@ -122,7 +122,7 @@ func (b *builder) endpoint(x *apps.VIP, y *apps.Backend) {
 
 // commit is what follows the group's choice. It stays while the backend is the VIP's, for its counter: a packet is a connection.
 func (b *builder) commit(x *apps.VIP, y *apps.Backend) {
-	chosen := familyOf(x.Address).ip().Num(apps.RegEndpoint, uint64(y.Endpoint)) // NAT needs to know the family
+	chosen := apps.FamilyOf(x.Address).IP().Num(apps.RegEndpoint, uint64(y.Endpoint)) // NAT needs to know the family
 	b.rule(apps.TableCommit, prioChosen, x.ID, chosen,
 		flows.CT{Commit: true, Table: apps.TableGroup, Zone: b.zone, Actions: []flows.Action{
 			flows.NATTo(flows.NATDst, y.Address, y.Port), flows.SetNum(flows.CTMark, uint64(y.Endpoint))}})

@@ -9,11 +9,11 @@ import (
 // selection are the fields by which a VIP's group chooses, as OpenFlow has them and as they are hashed. With affinity they are the
 // addresses, so that a client's choice is always the same while the buckets are.
 func selection(x *apps.VIP) ([]flows.Field, ovshash.Fields) {
-	f := familyOf(x.Address)
+	f := apps.FamilyOf(x.Address)
 	if x.Spec.Affinity != nil {
-		return []flows.Field{f.src, f.dst}, ovshash.Addresses
+		return []flows.Field{f.Src, f.Dst}, ovshash.Addresses
 	}
-	return []flows.Field{f.src, f.dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}, ovshash.FiveTuple
+	return []flows.Field{f.Src, f.Dst, flows.IPProto, flows.TCPSrc, flows.TCPDst, flows.UDPSrc, flows.UDPDst}, ovshash.FiveTuple
 }
 
 // Explain computes what a switch's group chooses for a new connection.

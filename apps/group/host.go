@@ -26,7 +26,7 @@ func hostOf(v *apps.View, h *topo.Host) (all []listener) {
 	ours := false
 	for _, a := range v.AddressesOf(h) {
 		for _, s := range v.ServedBy(a) {
-			if p := protocol(s.VIP); p != 0 && s.Backend.Host != nil && s.Backend.Host.MAC == h.MAC {
+			if p := s.VIP.Proto(); p != 0 && s.Backend.Host != nil && s.Backend.Host.MAC == h.MAC {
 				all = append(all, listener{Served: s, addr: a, proto: p, ports: s.Listens(), alone: s.OneToOne()})
 				ours = ours || handles(s.VIP)
 			}
@@ -78,7 +78,7 @@ func (b *builder) host(h *topo.Host, all []listener) {
 			}
 			if s := (self{p, l.VIP.Address}); h.At.DPID == b.dpid && !selves[s] {
 				selves[s] = true
-				to := l.from(m).Addr(familyOf(l.addr).dst, l.VIP.Address)
+				to := l.from(m).Addr(apps.FamilyOf(l.addr).Dst, l.VIP.Address)
 				b.rule(apps.TableReply, prioHairback, 0, to, l.through(l.VIP.Hairpin, apps.TableHairpin)...)
 			}
 		}
@@ -88,7 +88,8 @@ func (b *builder) host(h *topo.Host, all []listener) {
 
 // from matches what the listener sends.
 func (l *listener) from(m vip.PortMask) flows.Match {
-	return at(from(l.addr), l.proto, fieldsOf(l.proto).src, m)
+	src, _ := apps.PortFields(l.proto)
+	return apps.AtPorts(apps.From(l.addr), l.proto, src, m)
 }
 
 // through passes an answer through conntrack to a table. Where mode nat has exact rules for answers from the same port, the client's port
@@ -97,26 +98,26 @@ func (l *listener) through(zone uint16, table uint8) (out []flows.Action) {
 	if l.mixed {
 		out = append(out, lookAtClientPort(l.proto))
 	}
-	return append(out, known(zone, table))
+	return append(out, apps.Known(zone, table))
 }
 
 // related is what an address of a host has whatever its ports: errors that it sends about connections, and fragments.
 func (b *builder) related(h *topo.Host, a netip.Addr) {
-	f := familyOf(a)
-	for _, kind := range f.errors {
-		b.rule(apps.TableEgress, prioAnswer, 0, from(a).Num(flows.IPProto, f.icmp).Num(f.icmpType, kind), known(b.zone, apps.TableUnNAT))
+	f := apps.FamilyOf(a)
+	for _, kind := range f.Errors {
+		b.rule(apps.TableEgress, prioAnswer, 0, apps.From(a).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind), apps.Known(b.zone, apps.TableUnNAT))
 	}
-	b.rule(apps.TableEgress, prioAnswer, 0, fragment(from(a)), known(b.zone, apps.TableUnNAT))
+	b.rule(apps.TableEgress, prioAnswer, 0, apps.Fragment(apps.From(a)), apps.Known(b.zone, apps.TableUnNAT))
 }
 
 // hairback is the steps back from an address to itself, or to whoever is behind the same gateway. Those that have a second step are in done.
 func (b *builder) hairback(h *topo.Host, a netip.Addr, beside []netip.Prefix, done map[netip.Prefix]bool) {
-	f := familyOf(a)
+	f := apps.FamilyOf(a)
 	for _, to := range beside {
-		b.rule(apps.TableHairpin, prioStep, 0, apps.In(from(a), f.dst, to), known(b.zone, apps.TableHairback))
+		b.rule(apps.TableHairpin, prioStep, 0, apps.In(apps.From(a), f.Dst, to), apps.Known(b.zone, apps.TableHairback))
 		if !done[to] {
 			done[to] = true
-			b.rule(apps.TableHairback, prioStep, 0, apps.In(f.ip(), f.dst, to), flows.SetMAC(flows.EthSrc, apps.VIPMAC),
+			b.rule(apps.TableHairback, prioStep, 0, apps.In(f.IP(), f.Dst, to), flows.SetMAC(flows.EthSrc, apps.VIPMAC),
 				flows.SetMAC(flows.EthDst, h.MAC), flows.BackToInPort(), flows.Go(apps.TableForward))
 		}
 	}
@@ -137,23 +138,24 @@ func (b *builder) untracked(h *topo.Host, l listener) {
 		b.rule(apps.TableGroup, prioUntracked, x.ID, chosen)
 		return
 	}
-	f, p := familyOf(l.addr), fieldsOf(l.proto)
-	forward := []flows.Action{flows.CTClear{}, set(f.dst, l.addr)}
-	reverse := []flows.Action{flows.CTClear{}, set(f.src, x.Address)}
+	f := apps.FamilyOf(l.addr)
+	src, dst := apps.PortFields(l.proto)
+	forward := []flows.Action{flows.CTClear{}, apps.SetAddr(f.Dst, l.addr)}
+	reverse := []flows.Action{flows.CTClear{}, apps.SetAddr(f.Src, x.Address)}
 	if y.Port != 0 && y.Port != x.Ports.First {
-		forward = append(forward, flows.SetNum(p.dst, uint64(y.Port)))
-		reverse = append(reverse, flows.SetNum(p.src, uint64(x.Ports.First)))
+		forward = append(forward, flows.SetNum(dst, uint64(y.Port)))
+		reverse = append(reverse, flows.SetNum(src, uint64(x.Ports.First)))
 	}
 	forward = append(forward, flows.SetMAC(flows.EthDst, h.MAC), flows.Go(apps.TableForward))
 	reverse = append(reverse, flows.SetMAC(flows.EthSrc, apps.VIPMAC), flows.Go(apps.TableOutput))
-	chosen = chosen.Num(flows.EthType, f.ethType).Num(flows.IPProto, uint64(l.proto))
+	chosen = chosen.Num(flows.EthType, f.EthType).Num(flows.IPProto, uint64(l.proto))
 	b.rule(apps.TableGroup, prioUntracked, x.ID, chosen, forward...)
 	for _, m := range l.ports.Masks() {
 		b.rule(apps.TableUnNAT, prioStateless, x.ID, l.from(m).Num(flows.CTMark, 0), reverse...)
 		b.rule(apps.TableUnNAT, prioOpens, x.ID, l.from(m).Num(flows.CTMark, 0).NumMasked(flows.TCPFlags, apps.SYN, apps.SYN|apps.ACK),
 			noted(b.zone, apps.TableOutput))
-		b.rule(apps.TableVIP, prioDirect, x.ID, at(to(l.addr), l.proto, p.dst, m), noted(b.zone, apps.TableForward))
-		b.rule(apps.TableVIP, prioReset, x.ID, at(to(l.addr), l.proto, p.dst, m).NumMasked(flows.TCPFlags, apps.RST, apps.RST),
+		b.rule(apps.TableVIP, prioDirect, x.ID, apps.AtPorts(apps.To(l.addr), l.proto, dst, m), noted(b.zone, apps.TableForward))
+		b.rule(apps.TableVIP, prioReset, x.ID, apps.AtPorts(apps.To(l.addr), l.proto, dst, m).NumMasked(flows.TCPFlags, apps.RST, apps.RST),
 			flows.CT{Table: apps.TableForward, Zone: b.zone})
 	}
 }

@@ -1,18 +1,13 @@
 package group
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
 )
-
-// named is how many switches or backends a reason names.
-const named = 3
 
 // Limits tells of switches that cannot have the mode, or not all of it, and of backends whose connections end when conntrack
 // forgets them.
@@ -31,12 +26,12 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 	}
 	switch {
 	case len(unable) > 0:
-		return true, "no conntrack, and so not served, on " + some("switch", unable)
+		return true, "no conntrack, and so not served, on " + apps.Some("switch", unable)
 	case len(unstable) > 0 && x.Spec.Affinity != nil:
 		return true, "no stable bucket ids and no choice by address, so that changes reshuffle new connections and there is no affinity, on " +
-			some("switch", unstable)
+			apps.Some("switch", unstable)
 	case len(unstable) > 0:
-		return true, "no stable bucket ids, so that changes reshuffle new connections, on " + some("switch", unstable)
+		return true, "no stable bucket ids, so that changes reshuffle new connections, on " + apps.Some("switch", unstable)
 	}
 	hosts := map[flows.MAC]bool{}
 	for i := range x.Backends {
@@ -52,15 +47,7 @@ func (a *App) Limits(v *apps.View, x *apps.VIP) (degraded bool, reason string) {
 		}
 	}
 	if len(shared) > 0 {
-		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + some("backend", shared)
+		return false, "TCP would break if conntrack were lost, as the port serves other VIPs or ports too: " + apps.Some("backend", shared)
 	}
 	return false, ""
-}
-
-// some is a list, cut short.
-func some(what string, names []string) string {
-	if more := len(names) - named; more > 0 {
-		return fmt.Sprintf("%s %s and %d more", what, strings.Join(names[:named], ", "), more)
-	}
-	return what + " " + strings.Join(names, ", ")
 }

@@ -2,14 +2,10 @@ package group
 
 import (
 	"net/netip"
-	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/flows"
 )
-
-// forgetRate bounds how many connections a second a switch is asked to forget, for each time it looks at all it tracks.
-const forgetRate = 20
 
 var backOut = []flows.Action{flows.Output{Port: flows.PortIn}}
 
@@ -28,7 +24,7 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled b
 	}
 	begins := f.Proto == apps.ProtoUDP || f.Proto == apps.ProtoTCP && f.TCPFlags&(apps.SYN|apps.ACK) == apps.SYN
 	if known && begins {
-		if s, able := out.(apps.Forgetter); !able || !a.may(in.At.DPID) {
+		if s, able := out.(apps.Forgetter); !able || !a.forgets.Take(in.At.DPID, a.now(), apps.ForgetRate) {
 			a.counters.late.Add(1)
 		} else {
 			a.counters.forgot.Add(1)
@@ -65,33 +61,7 @@ func (a *App) PacketIn(v *apps.View, in *apps.Punted, out apps.Reply) (handled b
 }
 
 // unNAT leads an answer out as it leads a backend's.
-func unNAT(zone uint16) flows.CT { return known(zone, apps.TableUnNAT) }
-
-// allowance is what is left of a rate in the present second.
-type allowance struct {
-	second int64
-	left   int
-}
-
-// may takes one of the switch's allowance of the second; false if there is none left.
-func (a *App) may(d flows.DPID) bool {
-	second := a.now().Truncate(time.Second).Unix()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	x := a.forgot[d]
-	if x == nil {
-		x = &allowance{}
-		a.forgot[d] = x
-	}
-	if x.second != second {
-		*x = allowance{second, forgetRate}
-	}
-	if x.left == 0 {
-		return false
-	}
-	x.left--
-	return true
-}
+func unNAT(zone uint16) flows.CT { return apps.Known(zone, apps.TableUnNAT) }
 
 // DropReason names what a rule of this mode that drops is for; not ok for any other rule.
 func DropReason(r *flows.Rule) (reason string, ok bool) {

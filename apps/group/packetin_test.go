@@ -117,13 +117,13 @@ func TestForgetRate(t *testing.T) {
 	for range 1000 {
 		send(1)
 	}
-	if len(out.forget) != forgetRate {
+	if len(out.forget) != apps.ForgetRate {
 		t.Errorf("%d in a second", len(out.forget))
 	}
 	send(2)
 	now = now.Add(time.Second)
 	send(1)
-	if len(out.forget) != forgetRate+2 {
+	if len(out.forget) != apps.ForgetRate+2 {
 		t.Errorf("%d after another switch and another second", len(out.forget))
 	}
 }

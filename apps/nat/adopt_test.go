@@ -52,7 +52,7 @@ func TestAdoptReadsEveryRuleThatIsMade(t *testing.T) {
 					continue
 				}
 				var rules []string
-				for line := range strings.Lines(r.in(packet{from: from, to: "10.0.0.100:80", proto: protocol(x), flags: apps.SYN})) {
+				for line := range strings.Lines(r.in(packet{from: from, to: "10.0.0.100:80", proto: x.Proto(), flags: apps.SYN})) {
 					if rule, is := strings.CutPrefix(line, "add "); is {
 						rules = append(rules, rule)
 					}

@@ -29,8 +29,8 @@ func apart(v *apps.View, mac flows.MAC) map[flows.DPID]flows.State {
 			if b.Host == nil || b.Host.MAC != mac {
 				continue
 			}
-			for _, p := range listening(x, b) {
-				if from := (sender{b.Address.As16(), protocol(x), p}); !seen[from] {
+			for _, p := range (apps.Served{VIP: x, Backend: b}).Listens().Masks() {
+				if from := (sender{b.Address.As16(), x.Proto(), p}); !seen[from] {
 					seen[from] = true
 					s.Rules = append(s.Rules, lookAtClientPort(from.addr, from.proto, p))
 				}
@@ -47,14 +47,6 @@ func apart(v *apps.View, mac flows.MAC) map[flows.DPID]flows.State {
 		}
 	}
 	return out
-}
-
-// listening are the ports from which a backend answers for a VIP.
-func listening(x *apps.VIP, b *apps.Backend) []vip.PortMask {
-	if b.Port != 0 {
-		return vip.Ports{First: b.Port, Last: b.Port}.Masks()
-	}
-	return x.Ports.Masks()
 }
 
 func lookAtClientPort(from address, proto uint8, p vip.PortMask) flows.Rule {

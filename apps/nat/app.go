@@ -79,17 +79,7 @@ func (a *App) Name() string { return string(vip.ModeNAT) }
 
 // handles reports whether a VIP is of this app.
 func handles(x *apps.VIP) bool {
-	return x != nil && x.Spec.Mode == vip.ModeNAT && protocol(x) != 0
-}
-
-func protocol(x *apps.VIP) uint8 {
-	switch x.Spec.Protocol {
-	case vip.TCP:
-		return apps.ProtoTCP
-	case vip.UDP:
-		return apps.ProtoUDP
-	}
-	return 0
+	return x != nil && x.Spec.Mode == vip.ModeNAT && x.Proto() != 0
 }
 
 // service is the VIP's service, made when the view has one that Sync has not told of yet; nil if there is none.

@@ -97,6 +97,6 @@ func to(table uint8, nicira bool) flows.Action {
 func toVIP(x *apps.VIP, p vip.PortMask) flows.Match {
 	addr := address(x.Address.As16())
 	ip := addr.family()
-	m := make(flows.Match, 0, 5).Num(flows.EthType, uint64(ip.ethType)).Exact(ip.dst, ip.value(addr)).Num(flows.IPProto, uint64(protocol(x)))
-	return m.NumMasked(portFields(protocol(x)).dst, uint64(p.Port), uint64(p.Mask))
+	m := make(flows.Match, 0, 5).Num(flows.EthType, uint64(ip.ethType)).Exact(ip.dst, ip.value(addr)).Num(flows.IPProto, uint64(x.Proto()))
+	return m.NumMasked(portFields(x.Proto()).dst, uint64(p.Port), uint64(p.Mask))
 }

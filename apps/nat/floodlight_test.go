@@ -80,7 +80,7 @@ func TestFloodlightForwardRuleMatchesTheVIP(t *testing.T) {
 func TestFloodlightFlowsEnd(t *testing.T) {
 	for _, x := range []*apps.VIP{newVIP(1), newVIP(1, udp)} {
 		r := newRig(t, x)
-		got := r.in(packet{from: client, to: web, proto: protocol(x), flags: apps.SYN})
+		got := r.in(packet{from: client, to: web, proto: x.Proto(), flags: apps.SYN})
 		for line := range strings.Lines(got) {
 			if rule, is := strings.CutPrefix(line, "add "); is {
 				if y := flows.MustParseRule(rule); y.IdleTimeout == 0 || y.Flags&flows.SendFlowRemoved == 0 {

@@ -163,7 +163,7 @@ func (p packet) punted(vips []*apps.VIP) *apps.Punted {
 	}
 	if p.cookie == 0 {
 		for _, x := range vips {
-			if x.Address == to.Addr() && protocol(x) == p.proto && x.Ports.First <= to.Port() && to.Port() <= x.Ports.Last {
+			if x.Address == to.Addr() && x.Proto() == p.proto && x.Ports.First <= to.Port() && to.Port() <= x.Ports.Last {
 				p.cookie = apps.Cookie(apps.KindDesired, apps.ClassNAT, x.ID)
 			}
 		}

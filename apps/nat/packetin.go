@@ -46,7 +46,7 @@ func (a *App) addressee(v *apps.View, in *apps.Punted) (id vip.ID, ours bool) {
 	f := in.Frame
 	at := v.VIPsAt(f.Dst)
 	for _, x := range at {
-		if protocol(x) == f.Proto && x.Ports.First <= f.DstPort && f.DstPort <= x.Ports.Last {
+		if x.Proto() == f.Proto && x.Ports.First <= f.DstPort && f.DstPort <= x.Ports.Last {
 			return x.ID, handles(x)
 		}
 	}

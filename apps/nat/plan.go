@@ -45,7 +45,7 @@ type target struct {
 
 // newPlan follows old, which is nil for a VIP that is new.
 func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
-	p := &plan{vip: x, proto: protocol(x), addr: x.Address.As16(), idle: idleSeconds(x), fin: s.app.cfg.FinTimeout,
+	p := &plan{vip: x, proto: x.Proto(), addr: x.Address.As16(), idle: idleSeconds(x), fin: s.app.cfg.FinTimeout,
 		cookie: apps.Cookie(apps.KindConnection, apps.ClassNAT, x.ID), targets: make([]target, 0, len(x.Backends))}
 	all := make([]vip.Candidate, len(x.Backends))
 	for i := range x.Backends {
