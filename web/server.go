@@ -24,7 +24,7 @@ import (
 
 // limits are the times that a request may take. One that waits (?wait=) and an event stream set their own.
 type limits struct {
-	body  time.Duration // to read a request's body
+	body  time.Duration // to read a request, or its body where one is wanted
 	write time.Duration // from the end of the header to the end of the answer
 }
 
@@ -199,7 +199,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	h := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTimeout, WriteTimeout: s.limits.write, IdleTimeout: idleTimeout,
+		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: s.limits.body, WriteTimeout: s.limits.write, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, Protocols: spoken(), ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
 	}
 	s.addr = l.Addr()

@@ -3,9 +3,11 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -242,6 +244,30 @@ func TestTimeLimits(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != tc.status {
 			t.Errorf("%q: status %d, want %d", tc.query, resp.StatusCode, tc.status)
+		}
+	}
+}
+
+// A body that does not come holds no connection, not even where nobody wants it: of a request that is refused, or of one that has none.
+func TestBodiesThatDoNotCome(t *testing.T) {
+	c := withWeb(t)
+	s, err := newServer(Config{Listen: "127.0.0.1:0", Token: "secret"}, c.eng, limits{body: 100 * time.Millisecond, write: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := strings.TrimPrefix(serve(t, s), "http://")
+	for _, request := range []string{"GET /healthz", "POST /api/v1/vips", "GET /nowhere", "PUT /"} {
+		conn, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // a connection of a test
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{", request)
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection is still open", request)
 		}
 	}
 }
