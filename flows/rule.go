@@ -29,6 +29,7 @@ type Rule struct {
 type Stats struct {
 	Packets, Bytes uint64
 	DurationSec    uint32 // since it was installed
+	DurationNsec   uint32 // and the part of a second
 	IdleSec        uint32 // since its last packet; only if HasIdle (OpenFlow 1.5 and Nicira statistics have it)
 	HasIdle        bool
 }

@@ -44,7 +44,7 @@ func ParseFlowRemoved(v Version, msg []byte, r *FlowRemoved) error {
 	}
 	if v < V15 {
 		r.Cookie, r.Priority, r.Reason, r.Table = be.Uint64(p), be.Uint16(p[8:]), p[10], p[11]
-		r.DurationSec = be.Uint32(p[12:])
+		r.DurationSec, r.DurationNsec = be.Uint32(p[12:]), be.Uint32(p[16:])
 		r.IdleTimeout, r.HardTimeout = be.Uint16(p[20:]), be.Uint16(p[22:])
 		r.Packets, r.Bytes = be.Uint64(p[24:]), be.Uint64(p[32:])
 		return nil
@@ -64,7 +64,7 @@ func AppendFlowRemoved(b []byte, v Version, xid uint32, r *FlowRemoved) ([]byte,
 		b = be.AppendUint16(b, r.Priority)
 		b = append(b, r.Reason, r.Table)
 		b = be.AppendUint32(b, r.DurationSec)
-		b = be.AppendUint32(b, 0)
+		b = be.AppendUint32(b, r.DurationNsec)
 		b = be.AppendUint16(b, r.IdleTimeout)
 		b = be.AppendUint16(b, r.HardTimeout)
 		b = be.AppendUint64(b, r.Packets)

@@ -50,7 +50,7 @@ func ParseFlowStats(v Version, body []byte) ([]flows.InstalledRule, error) {
 
 func parseFlowStats13(b []byte, r *flows.InstalledRule) error {
 	r.Table = b[2]
-	r.DurationSec = be.Uint32(b[4:])
+	r.DurationSec, r.DurationNsec = be.Uint32(b[4:]), be.Uint32(b[8:])
 	r.Priority, r.IdleTimeout, r.HardTimeout = be.Uint16(b[12:]), be.Uint16(b[14:]), be.Uint16(b[16:])
 	r.Flags, r.Cookie = flows.Flags(be.Uint16(b[18:])), be.Uint64(b[24:])
 	r.Packets, r.Bytes = be.Uint64(b[32:]), be.Uint64(b[40:])
@@ -89,7 +89,7 @@ func AppendFlowStats(body []byte, v Version, r *flows.InstalledRule) ([]byte, er
 	if v < V15 {
 		body = append(body, 0, 0, r.Table, 0)
 		body = be.AppendUint32(body, r.DurationSec)
-		body = be.AppendUint32(body, 0)
+		body = be.AppendUint32(body, r.DurationNsec)
 	} else {
 		body = append(body, 0, 0, 0, 0, r.Table, 0)
 	}

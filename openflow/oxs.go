@@ -48,7 +48,7 @@ func parseStats(b []byte, s *flows.Stats) (rest []byte, err error) {
 		}
 		switch num {
 		case oxsDuration:
-			s.DurationSec = be.Uint32(value)
+			s.DurationSec, s.DurationNsec = be.Uint32(value), be.Uint32(value[4:])
 		case oxsIdleTime:
 			s.IdleSec, s.HasIdle = be.Uint32(value), true
 		case oxsPacketCount:
@@ -63,7 +63,7 @@ func parseStats(b []byte, s *flows.Stats) (rest []byte, err error) {
 func appendStats(b []byte, s *flows.Stats) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)
-	b = appendOXS(b, oxsDuration, uint64(s.DurationSec)<<32)
+	b = appendOXS(b, oxsDuration, uint64(s.DurationSec)<<32|uint64(s.DurationNsec))
 	if s.HasIdle {
 		b = appendOXS(b, oxsIdleTime, uint64(s.IdleSec)<<32)
 	}

@@ -19,7 +19,7 @@ func must(t testing.TB) func(b []byte, err error) []byte {
 	}
 }
 
-var sampleStats = flows.Stats{Packets: 3, Bytes: 44, DurationSec: 5, IdleSec: 6, HasIdle: true}
+var sampleStats = flows.Stats{Packets: 3, Bytes: 44, DurationSec: 5, DurationNsec: 7, IdleSec: 6, HasIdle: true}
 
 var sampleBuckets = []flows.Bucket{
 	{ID: 256, Weight: 1, WatchPort: flows.PortAny, WatchGroup: anyGroup,
@@ -120,7 +120,7 @@ func samples(t testing.TB, v Version) []sample {
 			"OFPT_FLOW_MOD (@) (xid=0x9): DEL table:255 priority=0,arp cookie:0xef00/0xff00 actions=drop"},
 		{"flow removed", must(AppendFlowRemoved(nil, v, sampleXID, removed)),
 			"OFPT_FLOW_REMOVED (@) (xid=0x9): " + match +
-				" reason=idle table_id=1 cookie:0x5 duration5s idle3 hard9 pkts3 bytes44"},
+				" reason=idle table_id=1 cookie:0x5 duration5.000000007s idle3 hard9 pkts3 bytes44"},
 		{"port status", AppendPortStatus(nil, v, sampleXID, PortModified, Port{No: 4, MAC: flows.MAC{2, 3, 4}, Name: "s1-p4",
 			Config: PortDown, State: LinkDown, SpeedKbps: 10000000}),
 			"OFPT_PORT_STATUS (@) (xid=0x9): MOD: 4(s1-p4): addr:02:03:04:00:00:00\n     config:     PORT_DOWN\n" +
@@ -166,7 +166,7 @@ func samples(t testing.TB, v Version) []sample {
 		{"group-desc reply", reply(MultipartGroupDesc, must(AppendGroupDesc(nil, v, group))),
 			"OFPST_GROUP_DESC reply (@) (xid=0x9):\n group_id=7,type=select," + buckets},
 		{"flow-stats reply", reply(MultipartFlow, must(AppendFlowStats(nil, v, installed))),
-			"OFPST_FLOW reply (@) (xid=0x9):\n cookie=0x5, duration=5s, table=1, n_packets=3, n_bytes=44, idle_timeout=3, hard_timeout=9, " +
+			"OFPST_FLOW reply (@) (xid=0x9):\n cookie=0x5, duration=5.000000007s, table=1, n_packets=3, n_bytes=44, idle_timeout=3, hard_timeout=9, " +
 				idle + match + " " + actions},
 	}
 	if v >= V15 {

@@ -1,6 +1,8 @@
 package nat
 
 import (
+	"time"
+
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
@@ -10,6 +12,8 @@ import (
 type pair struct {
 	target *target
 	rules  [2]*flows.InstalledRule // forward, reverse; nil: missing
+	since  time.Time               // when it was made; those of one switch are in order
+	fresh  bool                    // the table did not have it
 }
 
 // Adopt makes the connections of a switch's rules, and ends those of the table that the switch has no rule of.
@@ -18,7 +22,7 @@ type pair struct {
 // of its backend, is given back for deletion: with its FlowRemoved comes the occasion to put the pair back whole. A reverse
 // rule alone stays, and the client's next packet completes it.
 func (a *App) Adopt(v *apps.View, d flows.DPID, rules []flows.InstalledRule) (remove []flows.Rule) {
-	pairs := map[*service]map[key]*pair{}
+	pairs, now := map[*service]map[key]*pair{}, a.cfg.Now()
 	drop := func(r *flows.InstalledRule) { remove = append(remove, r.Rule) }
 	// Forward rules first: where a reverse rule contradicts, it is the older one.
 	for _, h := range [2]halves{forward, reverse} {
@@ -49,10 +53,12 @@ func (a *App) Adopt(v *apps.View, d flows.DPID, rules []flows.InstalledRule) (re
 	}
 	for s, list := range pairs {
 		for k, p := range list {
+			p.since = now.Add(-p.age())
 			if !s.adopt(d, k, p, drop) {
 				delete(list, k)
 			}
 		}
+		s.rebind(list)
 	}
 	for _, s := range *a.services.Load() {
 		s.lose(d, pairs[s])
@@ -110,16 +116,17 @@ func setTo(actions []flows.Action, f flows.Field) (v flows.Value, ok bool) {
 
 // adopt enters one connection of switch d; false if it is not one of that switch.
 //
-// A client that has moved may have left a pair behind. Of two switches the one with the newer pair has the connection.
+// A client that has moved may have left a pair behind. Of two switches the one with the newer pair has the connection: the one that a
+// packet-in has added it at, as whatever else is found is of before the start; else as their ages say.
 func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.InstalledRule)) bool {
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
 	t := p.target(found.target.id)
-	since := s.app.now() - found.age()
+	since := uint32(found.since.Unix())
 	e, known := s.find(sh, k)
-	if old := p.target(e.backend); known && e.dpid != d && old != nil && since > max(e.since, e.added) {
+	if old := p.target(e.backend); known && e.dpid != d && old != nil && e.added == 0 && since > e.since {
 		s.leave(p, old, k, e.dpid, new(scratch))
 		s.end(sh, p, old, k)
 		known = false
@@ -143,18 +150,18 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 		e = entry{dpid: d, backend: t.id, since: since}
 		s.size.Add(1)
 		s.enter(sh, t, k, e)
-		s.rebind(p, k, t, since)
+		found.fresh = true
 	}
 	e.missing, e.rested, e.sampled, e.idle = found.missing(), 0, 0, p.idle
 	s.keep(sh, k, e)
 	return true
 }
 
-// age is how many seconds ago the pair was made.
-func (p *pair) age() (age uint32) {
+// age is how long ago the pair was made when the switch told of it.
+func (p *pair) age() (age time.Duration) {
 	for _, r := range p.rules {
 		if r != nil {
-			age = max(age, r.DurationSec)
+			age = max(age, time.Duration(r.DurationSec)*time.Second+time.Duration(r.DurationNsec))
 		}
 	}
 	return age

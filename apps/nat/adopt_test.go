@@ -140,6 +140,16 @@ func TestAdoptAPairTwice(t *testing.T) {
 	r.live(1, 0)
 }
 
+// A pair that a packet has added since the start is newer than one that is found elsewhere, though that seems to be younger.
+func TestAdoptOutdoneByAPacket(t *testing.T) {
+	r := newRig(t, newVIP(2))
+	r.in(syn(client))
+	r.now = r.now.Add(200 * time.Second)
+	stale := strings.NewReplacer("10.0.1.1", "10.0.1.2", "01:01", "01:02").Replace(fwd + fwdActions + "\n" + rev + revActions)
+	same(t, "to delete", r.adopt(second, stale), "3: "+strings.Replace(stale, "\n", "\n3: ", 1))
+	r.live(1, 0)
+}
+
 func TestAdoptARuleToAnOldMAC(t *testing.T) {
 	r := newRig(t, newVIP(2))
 	old := fwd + strings.Replace(fwdActions, "01:01->eth_dst", "01:55->eth_dst", 1)

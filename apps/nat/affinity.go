@@ -2,6 +2,7 @@ package nat
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/evenflow/evenflow/apps/vip"
@@ -25,6 +26,7 @@ type affinityShard struct {
 type bond struct {
 	backend uint32
 	since   uint32 // Unix time in seconds
+	chosen  bool   // since the start, not taken from a connection that was found
 }
 
 func (b bond) over(now, timeout uint32) bool { return now-b.since >= timeout && now >= b.since }
@@ -64,7 +66,7 @@ func (s *service) choose(p *plan, k key, f vip.Flow) (index int, ok bool) {
 		return t.place, true
 	}
 	if index, ok = p.scheduler.Pick(p.candidates, f); ok {
-		s.bind(sh, k.client, bond{p.targets[index].id, now}, now, p.affinity)
+		s.bind(sh, k.client, bond{p.targets[index].id, now, true}, now, p.affinity)
 	}
 	return index, ok
 }
@@ -91,20 +93,45 @@ func (sh *affinityShard) bound(p *plan, client address, now uint32) *target {
 	return nil
 }
 
-// rebind takes a connection that was found in a switch for a client's bond: of those to its latest backend the oldest one is
-// nearest to when that began.
-func (s *service) rebind(p *plan, k key, t *target, since uint32) {
-	found, now := bond{t.id, since}, s.app.now()
-	if p.affinity == 0 || found.over(now, p.affinity) {
+// rebind makes the bonds of clients whose connections were found in a switch and are new to the table: what they would be had these
+// just been made, one after another. They are of before the start, or of before affinity: they outdo none that has been chosen since.
+func (s *service) rebind(pairs map[key]*pair) {
+	p, now := s.plan.Load(), s.app.now()
+	if p.affinity == 0 {
 		return
 	}
-	sh := s.bonds().shard(k.client)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	b, known := sh.clients[k.client]
-	known = known && !b.over(now, p.affinity)
-	if !known || b.backend == found.backend && since < b.since || b.backend != found.backend && since > b.since {
-		s.bind(sh, k.client, found, now, p.affinity)
+	var fresh []key
+	for k, c := range pairs {
+		if c.fresh {
+			fresh = append(fresh, k)
+		}
+	}
+	slices.SortFunc(fresh, func(a, b key) int { return pairs[a].since.Compare(pairs[b].since) })
+	last := map[address]bond{}
+	for _, k := range fresh {
+		c := pairs[k]
+		b, since := last[k.client], uint32(c.since.Unix())
+		if b.backend != c.target.id || b.over(since, p.affinity) {
+			last[k.client] = bond{backend: c.target.id, since: since}
+		}
+	}
+	for client, found := range last {
+		if found.over(now, p.affinity) {
+			continue
+		}
+		sh := s.bonds().shard(client)
+		sh.mu.Lock()
+		b, known := sh.clients[client]
+		switch {
+		case !known || b.over(now, p.affinity):
+			s.bind(sh, client, found, now, p.affinity)
+		case b.backend == found.backend:
+			b.since = min(b.since, found.since)
+			s.bind(sh, client, b, now, p.affinity)
+		case !b.chosen && found.since > b.since: // of another switch
+			s.bind(sh, client, found, now, p.affinity)
+		}
+		sh.mu.Unlock()
 	}
 }
 

@@ -2,6 +2,7 @@ package nat
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -107,38 +108,71 @@ func TestAffinityIsBounded(t *testing.T) {
 	}
 }
 
+// held is a connection that a switch holds: its client's port, its backend and its age.
+type held struct {
+	port, backend int
+	age           time.Duration
+}
+
+// rules are those of connections of 10.0.0.9.
+func rules(all ...held) (out []flows.InstalledRule) {
+	for _, c := range all {
+		for _, text := range []string{fwd + fwdActions, rev + revActions} {
+			text = strings.NewReplacer("40000", fmt.Sprint(c.port), "10.0.1.1", fmt.Sprintf("10.0.1.%d", c.backend),
+				"02:00:00:00:01:01", fmt.Sprintf("02:00:00:00:01:%02d", c.backend)).Replace(text)
+			st := flows.Stats{DurationSec: uint32(c.age / time.Second), DurationNsec: uint32(c.age % time.Second)}
+			out = append(out, flows.InstalledRule{Rule: flows.MustParseRule(text), Stats: st})
+		}
+	}
+	return out
+}
+
 // After a restart clients with a connection are bound as before: to the backend that they came to last, from the first of their
 // connections to it on.
 func TestAffinityAfterARestart(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for name, c := range map[string]struct {
+		found []held
+		want  int           // backend
+		left  time.Duration // that the bond lasts for
+	}{
+		"to the last":               {[]held{{1, 1, 100 * s}, {2, 1, 58 * s}, {3, 3, 20 * s}, {4, 3, 40 * s}, {5, 3, 10 * s}}, 3, 20 * s},
+		"in one second":             {[]held{{1, 1, 900 * ms}, {2, 3, 300 * ms}, {3, 2, 600 * ms}}, 3, 60 * s},
+		"in one second, to another": {[]held{{1, 3, 900 * ms}, {2, 2, 300 * ms}, {3, 1, 600 * ms}}, 2, 60 * s},
+		"back again":                {[]held{{1, 2, 50 * s}, {2, 1, 40 * s}, {3, 2, 30 * s}}, 2, 30 * s},
+	} {
+		for range 10 { // maps have no order
+			r := newRig(t, newVIP(3, bound(time.Minute)))
+			r.now = r.now.Add(999 * ms)
+			if remove := r.app.Adopt(r.view, edge, rules(c.found...)); len(remove) != 0 {
+				t.Fatalf("%s: to delete: %v", name, remove)
+			}
+			for i := range 3 {
+				r.from("10.0.0.8", 100+i) // others take their turns
+				if got := r.from("10.0.0.9", 100+i); got != c.want {
+					t.Fatalf("%s: at %d, want %d", name, got, c.want)
+				}
+				if i == 0 {
+					r.now = r.now.Add(c.left - 2*s)
+				}
+			}
+			r.now = r.now.Add(2 * s)
+			of := (*r.app.services.Load())[7]
+			if b := of.bound(of.plan.Load(), netip.MustParseAddr("10.0.0.9").As16()); b != nil {
+				t.Fatalf("%s: after the time: still bound to %s", name, b.name)
+			}
+		}
+	}
+}
+
+// What has been chosen since the start is newer than what is found, though a switch tells of it late, in whole seconds.
+func TestAffinityOutdoesWhatIsFound(t *testing.T) {
 	r := newRig(t, newVIP(3, bound(time.Minute)))
-	rules := func(port, backend int) (out []flows.InstalledRule) {
-		for _, text := range []string{fwd + fwdActions, rev + revActions} {
-			text = strings.NewReplacer("40000", fmt.Sprint(port), "10.0.1.1", fmt.Sprintf("10.0.1.%d", backend),
-				"02:00:00:00:01:01", fmt.Sprintf("02:00:00:00:01:%02d", backend)).Replace(text)
-			out = append(out, flows.InstalledRule{Rule: flows.MustParseRule(text)})
-		}
-		return out
-	}
-	var found []flows.InstalledRule
-	for _, c := range []struct{ port, backend, age int }{{1, 1, 100}, {2, 1, 58}, {3, 3, 20}, {4, 3, 40}, {5, 3, 10}} {
-		for _, x := range rules(c.port, c.backend) {
-			x.DurationSec = uint32(c.age)
-			found = append(found, x)
-		}
-	}
-	if remove := r.app.Adopt(r.view, edge, found); len(remove) != 0 {
-		t.Fatalf("to delete: %v", remove)
-	}
-	for range 3 {
-		r.from("10.0.0.8", 1+int(r.now.Unix()%100)) // others take their turns
-		if got := r.from("10.0.0.9", 100+int(r.now.Unix()%100)); got != 3 {
-			t.Errorf("at %d", got)
-		}
-		r.now = r.now.Add(6 * time.Second)
-	}
-	r.now = r.now.Add(2 * time.Second) // 60 s since the first
-	if got := r.from("10.0.0.9", 300); got == 3 {
-		t.Error("after the time: still there")
+	at := r.from("10.0.0.9", 1)
+	r.now = r.now.Add(3 * time.Second)
+	r.app.Adopt(r.view, second, rules(held{2, at%3 + 1, time.Second}))
+	if got := r.from("10.0.0.9", 3); got != at {
+		t.Errorf("from %d on to %d", at, got)
 	}
 }
 
