@@ -14,6 +14,7 @@ const historyBytes = 128 << 10
 type history struct {
 	mu       sync.Mutex
 	new, old []byte // whole messages
+	asked    bool   // between begin and end
 }
 
 // add notes whole messages as sent.
@@ -30,17 +31,37 @@ func (h *history) add(msgs []byte) {
 	h.new = append(h.new, msgs...)
 }
 
-// begin makes what was sent so far old, forget forgets what is old.
-func (h *history) begin() {
+// begin makes what was sent so far old, before a question; false: another one is waited for. If true, end must follow.
+func (h *history) begin() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.new, h.old = nil, h.new
+	if h.asked {
+		return false
+	}
+	h.asked = true
+	if len(h.old) == 0 {
+		h.new, h.old = h.old, h.new
+	} else if len(h.old)+len(h.new) <= historyBytes { // the last question had no answer
+		h.new, h.old = nil, append(h.old, h.new...)
+	} else {
+		h.new, h.old = nil, h.new
+	}
+	return true
 }
 
-func (h *history) forget() {
+// end forgets what is old if the question has been answered: whatever was wrong with that has been answered before. Its room is
+// for what comes next, unless it is far larger than what was in it.
+func (h *history) end(answered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.old = nil
+	h.asked = false
+	if !answered {
+		return
+	}
+	room := h.old
+	if h.old = nil; cap(room) > cap(h.new) && len(room) > cap(room)/4 {
+		h.new = append(room[:0], h.new...)
+	}
 }
 
 // tail is the last whole messages that fit.

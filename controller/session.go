@@ -367,6 +367,16 @@ func (sw *Switch) answer(q *request) {
 	sw.c.h.RuleStats(sw, q.rule, flows.Stats{}, false)
 }
 
+// settled asks a question, and forgets what was sent before it when it has been answered.
+func (sw *Switch) settled(ask func() error) error {
+	begun := sw.w.sent.begin()
+	err := ask()
+	if begun {
+		sw.w.sent.end(err == nil || refused(err))
+	}
+	return err
+}
+
 // keepAlive asks for signs of life and gives up questions that nobody answers.
 func (sw *Switch) keepAlive() {
 	cfg := sw.c.cfg
@@ -376,12 +386,10 @@ func (sw *Switch) keepAlive() {
 			return
 		case <-time.After(cfg.EchoInterval):
 		}
-		sw.w.sent.begin()
-		if err := sw.echo(cfg.EchoTimeout); errors.Is(err, ErrNoAnswer) {
+		if err := sw.settled(func() error { return sw.echo(cfg.EchoTimeout) }); errors.Is(err, ErrNoAnswer) {
 			sw.end(fmt.Errorf("%w: %w", ErrSilent, err))
 			return
 		}
-		sw.w.sent.forget() // whatever was wrong with it has been answered before
 		for _, r := range sw.requests.overdue(time.Now().Add(-cfg.RequestTimeout)) {
 			sw.c.h.Refused(sw, askText(r), timeoutError("rule statistics", cfg.RequestTimeout))
 		}

@@ -203,8 +203,12 @@ func (sw *Switch) Meters(ctx context.Context) ([]flows.Meter, error) {
 }
 
 // PortStats reads the counters of all ports.
-func (sw *Switch) PortStats(ctx context.Context) ([]openflow.PortStats, error) {
-	return readPortStats(sw).wait(sw.awaits(ctx))
+func (sw *Switch) PortStats(ctx context.Context) (all []openflow.PortStats, err error) {
+	err = sw.settled(func() (err error) {
+		all, err = readPortStats(sw).wait(sw.awaits(ctx))
+		return err
+	})
+	return all, err
 }
 
 // GroupStats reads the counters of all groups.

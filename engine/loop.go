@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
 )
 
 // maxBatch bounds how much is taken from the queue before the view is settled.
@@ -67,19 +68,17 @@ func (e *Engine) nextTurn(now time.Time) time.Duration {
 	return max(next.Sub(now), time.Millisecond)
 }
 
-// settle sends what the topology wants sent, and if the topology, the model or the set of switches has changed, makes a new
-// view, tells the apps, and hands the controller what the owners concerned want now.
-func (e *Engine) settle() {
-	asked := map[*session]bool{}
-	for _, p := range e.topo.Packets() {
-		if s := e.switches[p.At.DPID]; s != nil {
-			s.sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: p.At.No}}, p.Data)
-			asked[s] = true
-		}
-	}
-	for s := range asked {
+// sendFrame sends a frame of the topology's.
+func (e *Engine) sendFrame(at topo.PortID, frame []byte) {
+	if s := e.switches[at.DPID]; s != nil {
+		s.sw.PacketOut(flows.PortController, []flows.Action{flows.Output{Port: at.No}}, frame)
 		s.sw.Flush()
 	}
+}
+
+// settle tells what has happened, and if the topology, the model or the set of switches has changed, makes a new
+// view, tells the apps, and hands the controller what the owners concerned want now.
+func (e *Engine) settle() {
 	e.noteCounts()
 	for _, ev := range e.topo.Events() {
 		e.tell(ev.Kind, ev.Subject, ev.Message)

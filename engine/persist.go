@@ -82,7 +82,7 @@ func (e *Engine) load() error {
 			return fmt.Errorf("VIP %q: %w", x.Spec.Name, err)
 		}
 	}
-	cfg.Lag = probeWay{e}.Lag
+	cfg.Lag, cfg.Send = probeWay{e}.Lag, e.sendFrame
 	e.topo = topo.New(e.cfg.Now(), cfg, saved)
 	e.saved.topo = e.topo.Snapshot()
 	e.expectKnown()

@@ -96,7 +96,7 @@ func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room vip.Status) 
 	applied, all := e.status.appliedTo(x, switches, x.Version, room.Applied)
 	r.Status.Applied = applied
 	r.Status.NewConnections = e.made(x)
-	states := make([]vip.State, len(x.Backends))
+	states := make([]vip.State, 0, 16) // on the stack, most often
 	r.Status.Backends = slices.Grow(room.Backends[:0], len(x.Backends))[:len(x.Backends)]
 	weight, now := 0, e.cfg.Now()
 	for i := range x.Backends {
@@ -123,7 +123,7 @@ func (e *Engine) readVIPOn(x *apps.VIP, switches []flows.DPID, room vip.Status) 
 		if b.State == vip.StateUp && weight > 0 {
 			s.Share = float64(b.Weight) / float64(weight)
 		}
-		states[i], r.Status.Backends[i] = s.State, s
+		states, r.Status.Backends[i] = append(states, s.State), s
 	}
 	r.Status.HandOver = e.handOver(e.view.Load(), x)
 	under, waits := changing(e.view.Load(), x)

@@ -70,7 +70,7 @@ func (t *Topology) open(now time.Time, k claimKey, s Sighting, owner *host) {
 func (t *Topology) askOwner(k claimKey, owner *host) {
 	for _, a := range owner.addrs {
 		if !k.addr.IsValid() || k.addr == a.Addr {
-			t.send(owner.at, Probe(t.cfg.MAC, owner.mac, a.Addr))
+			t.cfg.Send(owner.at, Probe(t.cfg.MAC, owner.mac, a.Addr))
 		}
 	}
 }

@@ -335,7 +335,7 @@ func (t *Topology) goOn(now time.Time, h *host) {
 func (t *Topology) ask(h *host, since time.Time) {
 	for _, a := range h.addrs {
 		if !h.live || a.heard.Before(since) {
-			t.send(h.at, Probe(t.cfg.MAC, h.mac, a.Addr))
+			t.cfg.Send(h.at, Probe(t.cfg.MAC, h.mac, a.Addr))
 		}
 	}
 }

@@ -28,8 +28,8 @@ func TestSilenceOfABusySwitch(t *testing.T) {
 	} {
 		t.Run("link, "+tc.lag.String(), func(t *testing.T) {
 			n := start(t, tc.lag)
-			n.topo.Sighting(n.now, Sighting{At: at(1, 2), LLDP: n.topo.lldp.frame(at(2, 2), ownMAC, n.now)})
-			n.topo.Sighting(n.now, Sighting{At: at(2, 2), LLDP: n.topo.lldp.frame(at(1, 2), ownMAC, n.now)})
+			n.topo.Sighting(n.now, Sighting{At: at(1, 2), LLDP: n.topo.lldp.append(nil, at(2, 2), ownMAC, n.now)})
+			n.topo.Sighting(n.now, Sighting{At: at(2, 2), LLDP: n.topo.lldp.append(nil, at(1, 2), ownMAC, n.now)})
 			clear(n.peer)
 			n.pass(tc.link - time.Millisecond)
 			n.wantEvents()
@@ -39,7 +39,7 @@ func TestSilenceOfABusySwitch(t *testing.T) {
 		t.Run("LLDP late, "+tc.lag.String(), func(t *testing.T) {
 			n := start(t, tc.lag)
 			hear := func(age time.Duration) {
-				n.topo.Sighting(n.now, Sighting{At: at(1, 2), LLDP: n.topo.lldp.frame(at(2, 2), ownMAC, n.now.Add(-age))})
+				n.topo.Sighting(n.now, Sighting{At: at(1, 2), LLDP: n.topo.lldp.append(nil, at(2, 2), ownMAC, n.now.Add(-age))})
 			}
 			hear(tc.link)
 			n.wantEvents()

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"hash"
 	"strconv"
@@ -36,27 +37,32 @@ var (
 )
 
 // codec writes and reads our LLDP frames.
-type codec struct{ mac hash.Hash }
+type codec struct {
+	mac hash.Hash
+	sum [sha256.Size]byte
+}
 
-func newCodec(key []byte) *codec { return &codec{hmac.New(sha256.New, key)} }
+func newCodec(key []byte) *codec { return &codec{mac: hmac.New(sha256.New, key)} }
 
+// sign is valid until the next call.
 func (c *codec) sign(b []byte) []byte {
 	c.mac.Reset()
 	c.mac.Write(b)
-	var sum [sha256.Size]byte
-	return c.mac.Sum(sum[:0])[:macLen]
+	return c.mac.Sum(c.sum[:0])[:macLen]
 }
 
 func appendTLV(b []byte, kind, length int) []byte {
 	return binary.BigEndian.AppendUint16(b, uint16(kind<<9|length))
 }
 
-// frame is the frame that a port sends.
-func (c *codec) frame(id PortID, src flows.MAC, now time.Time) []byte {
-	b := make([]byte, 0, 96)
+// append appends the frame that a port sends.
+func (c *codec) append(b []byte, id PortID, src flows.MAC, now time.Time) []byte {
 	b = append(append(append(b, nearestBridge[:]...), src[:]...), 0x88, 0xcc)
-	chassis, no := "dpid:"+id.DPID.String(), strconv.FormatUint(uint64(id.No), 10)
-	b = append(append(appendTLV(b, tlvChassis, 1+len(chassis)), locallyAssigned), chassis...)
+	var room [2 * 8]byte // for numbers as text
+	binary.BigEndian.PutUint64(room[8:], uint64(id.DPID))
+	hex.Encode(room[:], room[8:])
+	b = append(append(append(appendTLV(b, tlvChassis, 1+len("dpid:")+len(room)), locallyAssigned), "dpid:"...), room[:]...)
+	no := strconv.AppendUint(room[:0], uint64(id.No), 10)
 	b = append(append(appendTLV(b, tlvPort, 1+len(no)), locallyAssigned), no...)
 	b = append(appendTLV(b, tlvTTL, 2), 0, 120)
 	b = appendTLV(b, tlvSpecific, signedLen+macLen)

@@ -11,7 +11,7 @@ import (
 func TestLLDPFrame(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_123)
 	c := newCodec([]byte("key"))
-	f := c.frame(at(0xabc, 70000), mac(9), now)
+	f := c.append(nil, at(0xabc, 70000), mac(9), now)
 	from, sent, err := c.parse(f)
 	if from != at(0xabc, 70000) || !sent.Equal(now) || err != nil {
 		t.Errorf("read back %v, %v, %v", from, sent, err)
@@ -44,7 +44,7 @@ func TestLLDPFrame(t *testing.T) {
 
 func FuzzLLDP(f *testing.F) {
 	c := newCodec([]byte("key"))
-	own := c.frame(at(1, 2), mac(1), time.UnixMilli(5))
+	own := c.append(nil, at(1, 2), mac(1), time.UnixMilli(5))
 	f.Add(own)
 	f.Add(own[:20])
 	f.Add([]byte{})

@@ -25,6 +25,13 @@ type network struct {
 	sent  map[string]int // frames, by kind and port
 	down  map[flows.DPID]bool
 	first time.Time
+
+	packets []packet // sent and not delivered yet
+}
+
+type packet struct {
+	at    PortID
+	frame []byte
 }
 
 type station struct {
@@ -43,6 +50,7 @@ func newNetwork(t *testing.T, cfg Config, saved Saved) *network {
 	if cfg.Key == nil {
 		cfg.Key = []byte("key")
 	}
+	cfg.Send = func(at PortID, frame []byte) { n.packets = append(n.packets, packet{at, bytes.Clone(frame)}) }
 	n.topo = New(n.now, cfg, saved)
 	return n
 }
@@ -117,26 +125,29 @@ func (n *network) pass(d time.Duration) {
 }
 
 func (n *network) deliver() {
-	for _, p := range n.topo.Packets() {
-		if n.down[p.At.DPID] {
-			n.t.Errorf("frame for port %s of a switch that is not connected", p.At)
+	packets := n.packets
+	n.packets = nil
+	for _, p := range packets {
+		at, frame := p.at, p.frame
+		if n.down[at.DPID] {
+			n.t.Errorf("frame for port %s of a switch that is not connected", at)
 		}
-		if bytes.Equal(p.Data[12:14], []byte{0x88, 0xcc}) {
-			n.sent["lldp "+p.At.String()]++
-			if to, ok := n.peer[p.At]; ok && !n.down[to.DPID] {
-				n.topo.Sighting(n.now, Sighting{At: to, LLDP: p.Data})
+		if bytes.Equal(frame[12:14], []byte{0x88, 0xcc}) {
+			n.sent["lldp "+at.String()]++
+			if to, ok := n.peer[at]; ok && !n.down[to.DPID] {
+				n.topo.Sighting(n.now, Sighting{At: to, LLDP: frame})
 			}
 			continue
 		}
-		kind, target := "arp ", netip.AddrFrom4([4]byte(p.Data[38:42]))
-		if p.Data[12] == 0x86 {
-			kind, target = "nd ", netip.AddrFrom16([16]byte(p.Data[62:78]))
+		kind, target := "arp ", netip.AddrFrom4([4]byte(frame[38:42]))
+		if frame[12] == 0x86 {
+			kind, target = "nd ", netip.AddrFrom16([16]byte(frame[62:78]))
 		}
-		n.sent[kind+p.At.String()]++
-		for _, s := range n.st[p.At] {
-			asked := flows.MAC(p.Data[:6])
+		n.sent[kind+at.String()]++
+		for _, s := range n.st[at] {
+			asked := flows.MAC(frame[:6])
 			if !s.mute && (asked.Multicast() || asked == s.mac) && slices.Contains(s.addrs, target) {
-				n.topo.Sighting(n.now, Sighting{At: p.At, MAC: s.mac, Addr: target})
+				n.topo.Sighting(n.now, Sighting{At: at, MAC: s.mac, Addr: target})
 			}
 		}
 	}

@@ -323,7 +323,7 @@ func (t *Topology) tickPort(now time.Time, s *swtch, p *port) {
 		p.due = now.Add(t.cfg.RoundInterval)
 	}
 	if !p.fixed || p.Kind == Link && !p.named {
-		t.send(p.id, t.lldp.frame(p.id, p.MAC, now))
+		t.sendLLDP(now, p)
 	}
 	t.wake(p.due)
 }

@@ -246,19 +246,19 @@ func TestStrangeLLDP(t *testing.T) {
 	own := newCodec([]byte("key"))
 	hear := func(id PortID, frame []byte) { n.topo.Sighting(n.now, Sighting{At: id, LLDP: frame}) }
 
-	hear(at(1, 1), newCodec([]byte("other")).frame(at(2, 2), ownMAC, n.now))
-	hear(at(1, 1), newCodec([]byte("other")).frame(at(2, 2), ownMAC, n.now))
-	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now.Add(-time.Minute)))
+	hear(at(1, 1), newCodec([]byte("other")).append(nil, at(2, 2), ownMAC, n.now))
+	hear(at(1, 1), newCodec([]byte("other")).append(nil, at(2, 2), ownMAC, n.now))
+	hear(at(1, 2), own.append(nil, at(2, 1), ownMAC, n.now.Add(-time.Minute)))
 	n.wantEvents("port s1:1 forged or replayed LLDP refused", "port s1:2 forged or replayed LLDP refused")
-	hear(at(1, 1), own.frame(at(1, 1), ownMAC, n.now))
+	hear(at(1, 1), own.append(nil, at(1, 1), ownMAC, n.now))
 	hear(at(1, 1), []byte("\x01\x80\xc2\x00\x00\x0e\x00\x00\x00\x00\x00\x07\x88\xcc\x02\x07\x04\x00\x01\x02\x03\x04\x05\x00\x00"))
-	hear(at(1, 1), own.frame(at(7, 1), ownMAC, n.now)) // of a switch that is not there
-	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now))
+	hear(at(1, 1), own.append(nil, at(7, 1), ownMAC, n.now)) // of a switch that is not there
+	hear(at(1, 2), own.append(nil, at(2, 1), ownMAC, n.now))
 	n.wantEvents("port s1:2 LLDP of port s2:1 heard beside that of s2:2")
-	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now))
+	hear(at(1, 2), own.append(nil, at(2, 1), ownMAC, n.now))
 	n.wantEvents() // told a moment ago already
 	n.pass(2 * time.Minute)
-	hear(at(1, 2), own.frame(at(2, 1), ownMAC, n.now))
+	hear(at(1, 2), own.append(nil, at(2, 1), ownMAC, n.now))
 	n.wantEvents("port s1:2 LLDP of port s2:1 heard beside that of s2:2")
 	if c := n.topo.Counters(); c.ForgedLLDP != 3 || c.ForeignLLDP != 1 || c.LoopedLLDP != 1 {
 		t.Errorf("counted %+v", c)

@@ -51,7 +51,7 @@ func (t *Topology) tickSeeks(now time.Time) {
 		for _, sw := range t.switches {
 			for _, p := range sw.ports {
 				if t.inUse(p.id) {
-					t.send(p.id, probe)
+					t.cfg.Send(p.id, probe)
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func (t *Topology) seekAt(id PortID) {
 	}
 	for _, a := range sortedKeys(t.seeks, netip.Addr.Compare) {
 		if !t.found(a) {
-			t.send(id, Probe(t.cfg.MAC, broadcast, a))
+			t.cfg.Send(id, Probe(t.cfg.MAC, broadcast, a))
 		}
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 // Config is what a topology is told at its start. Zero values mean the defaults.
 type Config struct {
-	Ports map[PortID]Fixed // ports whose kind is not left to LLDP
-	Key   []byte           // of the HMAC that makes LLDP authentic
-	MAC   flows.MAC        // sender of probes; no host may have it, nor its LinkLocal
+	Ports map[PortID]Fixed              // ports whose kind is not left to LLDP
+	Key   []byte                        // of the HMAC that makes LLDP authentic
+	MAC   flows.MAC                     // sender of probes; no host may have it, nor its LinkLocal
+	Send  func(at PortID, frame []byte) // sends a frame out of a port, during any call, and must not keep it; nil: none are sent
 
 	RoundInterval time.Duration // between a port's first two LLDP frames: 500 ms
 	LLDPInterval  time.Duration // between all further ones: 2 s
@@ -49,6 +50,9 @@ func orDefault[T cmp.Ordered](v *T, d T) {
 }
 
 func (c *Config) setDefaults() {
+	if c.Send == nil {
+		c.Send = func(PortID, []byte) {}
+	}
 	orDefault(&c.RoundInterval, 500*time.Millisecond)
 	orDefault(&c.LLDPInterval, 2*time.Second)
 	orDefault(&c.Missed, 3)
@@ -76,12 +80,6 @@ func (c *Config) setDefaults() {
 	c.Ports = fixed
 }
 
-// Packet is a frame to send out of a port.
-type Packet struct {
-	At   PortID
-	Data []byte
-}
-
 // Counters count what was refused or ignored, and is not told by an event each.
 type Counters struct {
 	ForeignLLDP   uint64 // LLDP of other systems
@@ -96,7 +94,7 @@ type Counters struct {
 }
 
 // Topology is the topology and what is being found out about it. It has one user at a time, no goroutine and no clock: each
-// call is told the time. After a call, [Topology.Packets] are to be sent and [Topology.Events] told.
+// call is told the time. After a call, [Topology.Events] are to be told.
 type Topology struct {
 	cfg      Config
 	switches []*swtch // by DPID
@@ -108,8 +106,8 @@ type Topology struct {
 	seeks    map[netip.Addr]*seek
 	reserved map[netip.Addr]bool
 	lldp     *codec
+	frame    []byte // of the LLDP frame sent last
 
-	packets  []Packet
 	events   []Event
 	counters Counters
 	next     time.Time // when Tick is wanted; zero: never
@@ -156,14 +154,10 @@ func (t *Topology) Tick(now time.Time) {
 	}
 }
 
-// Packets are the frames to send since the last call, in order.
-func (t *Topology) Packets() []Packet {
-	p := t.packets
-	t.packets = nil
-	return p
+func (t *Topology) sendLLDP(now time.Time, p *port) {
+	t.frame = t.lldp.append(t.frame[:0], p.id, p.MAC, now)
+	t.cfg.Send(p.id, t.frame)
 }
-
-func (t *Topology) send(at PortID, data []byte) { t.packets = append(t.packets, Packet{at, data}) }
 
 // Counters are the present counts.
 func (t *Topology) Counters() Counters { return t.counters }

@@ -15,8 +15,8 @@ const (
 	// heapRelease is how long little must have happened before what is free is given back to the system, and again then.
 	heapRelease = 10 * time.Second
 
-	leastPercent, mostPercent = 10, 100 // of GOGC
-	stepPercent               = 5       // smaller changes are not made
+	leastPercent, mostPercent = 5, 100 // of GOGC
+	stepPercent               = 5      // smaller changes are not made
 )
 
 // keepHeapSmall follows the work with the garbage collector's percentage until ctx ends. Go lets the heap grow to twice what is
