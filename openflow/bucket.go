@@ -71,15 +71,9 @@ func parseBuckets(v Version, b []byte, kind flows.GroupType) ([]flows.Bucket, er
 	}
 	var all []flows.Bucket
 	for len(b) > 0 {
-		if len(b) < fixed {
-			return nil, short("bucket", len(b), fixed)
-		}
-		n := int(be.Uint16(b))
-		if n < fixed {
-			return nil, short("bucket", n, fixed)
-		}
-		if n > len(b) {
-			return nil, long("bucket", n, len(b))
+		n, err := lengthOf("bucket", b, 0, fixed)
+		if err != nil {
+			return nil, err
 		}
 		k, err := parseBucket(v, b[:n], kind)
 		if err != nil {

@@ -21,6 +21,22 @@ func (e *FormatError) Error() string {
 func short(what string, got, atLeast int) error { return &FormatError{what, got, atLeast} }
 func long(what string, got, atMost int) error   { return &FormatError{what, got, atMost} }
 
+// lengthOf is the length that the first element of a list says of itself, at a place in it. It has at least so many bytes, all of which are
+// there.
+func lengthOf(what string, list []byte, at, least int) (int, error) {
+	if len(list) < least {
+		return 0, short(what, len(list), least)
+	}
+	switch n := int(be.Uint16(list[at:])); {
+	case n < least:
+		return 0, short(what, n, least)
+	case n > len(list):
+		return 0, long(what, n, len(list))
+	default:
+		return n, nil
+	}
+}
+
 // TypeMismatchError is a message given to the parser of another type.
 type TypeMismatchError struct{ Got, Want Type }
 

@@ -22,18 +22,11 @@ func ParseFlowStats(v Version, body []byte) ([]flows.InstalledRule, error) {
 	}
 	var rules []flows.InstalledRule
 	for len(body) > 0 {
-		if len(body) < fixed+8 {
-			return nil, short("flow entry", len(body), fixed+8)
-		}
-		n := int(be.Uint16(body))
-		if n < fixed+8 {
-			return nil, short("flow entry", n, fixed+8)
-		}
-		if n > len(body) {
-			return nil, long("flow entry", n, len(body))
+		n, err := lengthOf("flow entry", body, 0, fixed+8)
+		if err != nil {
+			return nil, err
 		}
 		var r flows.InstalledRule
-		var err error
 		if v < V15 {
 			err = parseFlowStats13(body[:n], &r)
 		} else {

@@ -169,15 +169,9 @@ func ParseGroupDescs(v Version, body []byte) ([]flows.Group, error) {
 	}
 	var groups []flows.Group
 	for len(body) > 0 {
-		if len(body) < fixed {
-			return nil, short("group description", len(body), fixed)
-		}
-		n := int(be.Uint16(body))
-		if n < fixed {
-			return nil, short("group description", n, fixed)
-		}
-		if n > len(body) {
-			return nil, long("group description", n, len(body))
+		n, err := lengthOf("group description", body, 0, fixed)
+		if err != nil {
+			return nil, err
 		}
 		g := flows.Group{Type: flows.GroupType(body[2]), ID: be.Uint32(body[4:])}
 		buckets := 0

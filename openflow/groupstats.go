@@ -26,15 +26,9 @@ func AppendGroupStatsRequest(b []byte, v Version, xid, group uint32) []byte {
 func ParseGroupStats(_ Version, body []byte) ([]GroupStats, error) {
 	var all []GroupStats
 	for len(body) > 0 {
-		if len(body) < groupStatsLen {
-			return nil, short("group statistics", len(body), groupStatsLen)
-		}
-		n := int(be.Uint16(body))
-		if n < groupStatsLen {
-			return nil, short("group statistics", n, groupStatsLen)
-		}
-		if n > len(body) {
-			return nil, long("group statistics", n, len(body))
+		n, err := lengthOf("group statistics", body, 0, groupStatsLen)
+		if err != nil {
+			return nil, err
 		}
 		s := GroupStats{ID: be.Uint32(body[4:]), Users: be.Uint32(body[8:]), Packets: be.Uint64(body[16:]), Bytes: be.Uint64(body[24:]),
 			DurationSec: be.Uint32(body[32:]), DurationNsec: be.Uint32(body[36:])}

@@ -55,17 +55,11 @@ func ParseHello(msg []byte) (Hello, error) {
 	}
 	h := Hello{XID: be.Uint32(msg[4:]), Version: Version(msg[0])}
 	for len(body) > 0 {
-		if len(body) < 4 {
-			return h, short("hello element", len(body), 4)
+		n, err := lengthOf("hello element", body, 2, 4)
+		if err != nil {
+			return h, err
 		}
-		kind, n := be.Uint16(body), int(be.Uint16(body[2:]))
-		if n < 4 {
-			return h, short("hello element", n, 4)
-		}
-		if n > len(body) {
-			return h, long("hello element", n, len(body))
-		}
-		if kind == helloVersionBitmap && n >= 8 && !h.HasBitmap {
+		if be.Uint16(body) == helloVersionBitmap && n >= 8 && !h.HasBitmap {
 			h.Bitmap, h.HasBitmap = be.Uint32(body[4:]), true
 		}
 		body = body[min(round8(n), len(body)):] // tolerate a last element without its padding

@@ -103,15 +103,9 @@ func ParseMeterMod(msg []byte) (MeterCommand, flows.Meter, error) {
 func ParseMeterConfigs(_ Version, body []byte) ([]flows.Meter, error) {
 	var meters []flows.Meter
 	for len(body) > 0 {
-		if len(body) < 8 {
-			return nil, short("meter", len(body), 8)
-		}
-		n := int(be.Uint16(body))
-		if n < 8 {
-			return nil, short("meter", n, 8)
-		}
-		if n > len(body) {
-			return nil, long("meter", n, len(body))
+		n, err := lengthOf("meter", body, 0, 8)
+		if err != nil {
+			return nil, err
 		}
 		m, err := parseMeter(body[2:n])
 		if err != nil {

@@ -27,15 +27,9 @@ func AppendMeterStatsRequest(b []byte, v Version, xid, meter uint32) []byte {
 func ParseMeterStats(_ Version, body []byte) ([]MeterStats, error) {
 	var all []MeterStats
 	for len(body) > 0 {
-		if len(body) < meterStatsLen {
-			return nil, short("meter statistics", len(body), meterStatsLen)
-		}
-		n := int(be.Uint16(body[4:]))
-		if n < meterStatsLen {
-			return nil, short("meter statistics", n, meterStatsLen)
-		}
-		if n > len(body) {
-			return nil, long("meter statistics", n, len(body))
+		n, err := lengthOf("meter statistics", body, 4, meterStatsLen)
+		if err != nil {
+			return nil, err
 		}
 		s := MeterStats{ID: be.Uint32(body), Users: be.Uint32(body[12:]), Packets: be.Uint64(body[16:]), Bytes: be.Uint64(body[24:]),
 			DurationSec: be.Uint32(body[32:]), DurationNsec: be.Uint32(body[36:])}

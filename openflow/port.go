@@ -53,12 +53,9 @@ func parsePort(v Version, b []byte) (p Port, rest []byte, err error) {
 		p.SpeedKbps = uint64(be.Uint32(b[56:]))
 		return p, b[size:], nil
 	}
-	n := int(be.Uint16(b[4:]))
-	if n < size {
-		return p, nil, short("port", n, size)
-	}
-	if n > len(b) {
-		return p, nil, long("port", n, len(b))
+	n, err := lengthOf("port", b, 4, size)
+	if err != nil {
+		return p, nil, err
 	}
 	err = eachProperty(b[size:n], func(kind uint16, prop []byte) error {
 		if kind == propEthernet && len(prop) >= ethPropertyIn+4 {

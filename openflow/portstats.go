@@ -32,12 +32,9 @@ func ParsePortStats(v Version, body []byte) ([]PortStats, error) {
 			s.No = be.Uint32(body)
 			s.DurationSec, s.DurationNsec = be.Uint32(body[104:]), be.Uint32(body[108:])
 		} else {
-			n := int(be.Uint16(body))
-			if n < size {
-				return nil, short("port statistics", n, size)
-			}
-			if n > len(body) {
-				return nil, long("port statistics", n, len(body))
+			n, err := lengthOf("port statistics", body, 0, size)
+			if err != nil {
+				return nil, err
 			}
 			size = n
 			s.No = be.Uint32(body[4:])
