@@ -1,12 +1,15 @@
 package flows
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
 
 // NoTable is a [CT]'s Table when the packet goes nowhere after it.
 const NoTable uint8 = 0xff
+
+var errNoTable = errors.New("want a table from 0 to 254")
 
 // Protocols with related connections that a [CT] can follow, by the port of their control connections.
 const (
@@ -129,26 +132,20 @@ func (s *scanner) ct(it item) (Action, error) {
 	}
 	for p, ok := in.next(); ok; p, ok = in.next() {
 		var err error
-		number := func(bits int) (n uint64) {
-			if n, err = parseUint(p.value, bits); err != nil {
-				err = s.fail(p, "%w", err)
-			}
-			return n
-		}
 		switch p.key {
 		case "commit":
 			a.Commit = true
 		case "force":
 			a.Force = true
 		case "table":
-			if a.Table = uint8(number(8)); err == nil && a.Table == NoTable {
-				err = s.fail(p, "want a table from 0 to 254")
+			if err = parseInto(p.value, &a.Table); err == nil && a.Table == NoTable {
+				err = errNoTable
 			}
 		case "zone":
 			if from, no := parseSpan(p.value); no == nil {
 				a.ZoneFrom = from
-			} else if a.Zone = uint16(number(16)); err != nil {
-				err = s.fail(p, "want zone=NUMBER of at most 65535, or zone=FIELD[FIRST..LAST]")
+			} else if err = parseInto(p.value, &a.Zone); err != nil {
+				err = errors.New("want zone=NUMBER of at most 65535, or zone=FIELD[FIRST..LAST]")
 			}
 		case "alg":
 			switch p.value {
@@ -157,22 +154,25 @@ func (s *scanner) ct(it item) (Action, error) {
 			case "tftp":
 				a.ALG = ALGTFTP
 			default:
-				a.ALG = uint16(number(16))
+				err = parseInto(p.value, &a.ALG)
 			}
 		case "nat":
-			var nat Action
-			if nat, err = s.nat(p); err == nil {
-				a.Actions = append(a.Actions, nat)
+			nat, err := s.nat(p)
+			if err != nil {
+				return nil, err
 			}
+			a.Actions = append(a.Actions, nat)
 		case "exec":
-			var inner []Action
-			inner, err = s.exec(p)
+			inner, err := s.exec(p)
+			if err != nil {
+				return nil, err
+			}
 			a.Actions = append(a.Actions, inner...)
 		default:
-			err = s.fail(p, "want commit, force, table=TABLE, zone=ZONE, nat(…), exec(ACTIONS) or alg=PROTOCOL")
+			err = errors.New("want commit, force, table=TABLE, zone=ZONE, nat(…), exec(ACTIONS) or alg=PROTOCOL")
 		}
 		if err != nil {
-			return nil, err
+			return nil, s.fail(p, "%w", err)
 		}
 	}
 	if err := a.Check(); err != nil {

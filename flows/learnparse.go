@@ -30,31 +30,27 @@ func (s *scanner) learn(it item) (Action, error) {
 
 // property takes it if it is the learned rule's own and no part.
 func (a *Learn) property(it item) (known bool, err error) {
-	number := func(bits int) (n uint64) {
-		n, err = parseUint(it.value, bits)
-		return n
-	}
 	switch it.key {
 	case "table":
-		a.Table = uint8(number(8))
+		err = parseInto(it.value, &a.Table)
 	case "priority":
-		a.Priority = uint16(number(16))
+		err = parseInto(it.value, &a.Priority)
 	case "cookie":
-		a.Cookie = number(64)
+		err = parseInto(it.value, &a.Cookie)
 	case "idle_timeout":
-		a.IdleTimeout = uint16(number(16))
+		err = parseInto(it.value, &a.IdleTimeout)
 	case "hard_timeout":
-		a.HardTimeout = uint16(number(16))
+		err = parseInto(it.value, &a.HardTimeout)
 	case "fin_idle_timeout":
-		a.FinIdle = uint16(number(16))
+		err = parseInto(it.value, &a.FinIdle)
 	case "fin_hard_timeout":
-		a.FinHard = uint16(number(16))
+		err = parseInto(it.value, &a.FinHard)
 	case "send_flow_rem":
 		a.SendFlowRemoved = true
 	case "delete_learned":
 		a.DeleteLearned = true
 	case "limit":
-		a.Limit = uint32(number(32))
+		err = parseInto(it.value, &a.Limit)
 	case "result_dst":
 		a.Result, err = parseSpan(it.value)
 	default:

@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -102,36 +103,33 @@ func (r *Rule) property(s *scanner, it item) (known bool, err error) {
 			return true, nil
 		}
 	}
-	number := func(bits int) (n uint64) {
-		if n, err = parseUint(it.value, bits); err != nil {
-			err = s.fail(it, "%w", err)
-		}
-		return n
-	}
 	if it.sep != '=' {
 		return false, nil
 	}
 	switch it.key {
 	case "table":
-		if r.Table = uint8(number(8)); err == nil && r.Table == 0xff {
-			err = s.fail(it, "want a table from 0 to 254")
+		if err = parseInto(it.value, &r.Table); err == nil && r.Table == NoTable {
+			err = errNoTable
 		}
 	case "priority":
-		r.Priority = uint16(number(16))
+		err = parseInto(it.value, &r.Priority)
 	case "cookie":
-		r.Cookie = number(64)
+		err = parseInto(it.value, &r.Cookie)
 	case "idle_timeout":
-		r.IdleTimeout = uint16(number(16))
+		err = parseInto(it.value, &r.IdleTimeout)
 	case "hard_timeout":
-		r.HardTimeout = uint16(number(16))
+		err = parseInto(it.value, &r.HardTimeout)
 	case "duration", "n_packets", "n_bytes", "idle_age", "hard_age":
 		// counters, which ovs-ofctl skips as well
 		_, err = strconv.ParseFloat(strings.TrimSuffix(it.value, "s"), 64)
 		if err != nil {
-			err = s.fail(it, "want a number")
+			err = errors.New("want a number")
 		}
 	default:
 		return false, nil
+	}
+	if err != nil {
+		err = s.fail(it, "%w", err)
 	}
 	return true, err
 }

@@ -108,17 +108,13 @@ func (s *scanner) controllerArgs(it item, a *ToController) error {
 	}
 	for p, ok := in.next(); ok; p, ok = in.next() {
 		var err error
-		number := func(bits int) (n uint64) {
-			n, err = parseUint(p.value, bits)
-			return n
-		}
 		switch p.key {
 		case "max_len":
-			a.MaxLen = uint16(number(16))
+			err = parseInto(p.value, &a.MaxLen)
 		case "id":
-			a.ID = uint16(number(16))
+			err = parseInto(p.value, &a.ID)
 		case "meter_id":
-			a.Meter = uint32(number(32))
+			err = parseInto(p.value, &a.Meter)
 		case "pause":
 			a.Pause = true
 		case "userdata":
@@ -127,7 +123,7 @@ func (s *scanner) controllerArgs(it item, a *ToController) error {
 			if i := slices.Index(reasons[:], strings.ToLower(p.value)); i >= 0 {
 				a.Reason = uint8(i)
 			} else {
-				a.Reason = uint8(number(8))
+				err = parseInto(p.value, &a.Reason)
 			}
 		default:
 			return s.fail(p, "want max_len=BYTES, id=ID, reason=REASON, userdata=HEX.HEX, pause or meter_id=METER")

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -123,6 +124,13 @@ func parseNumber(s string, full Value, width int) (v Value, err error) {
 func parseUint(s string, bits int) (uint64, error) {
 	v, err := parseNumber(s, lowBits(bits, 8), 8)
 	return v.Uint64(8), err
+}
+
+// parseInto reads a number that fits into a variable.
+func parseInto[T uint8 | uint16 | uint32 | uint64](s string, to *T) error {
+	n, err := parseUint(s, bits.Len64(uint64(^T(0))))
+	*to = T(n)
+	return err
 }
 
 func parsePort(s string) (uint32, error) {
