@@ -149,6 +149,15 @@ func whole[T any](read func() ([]T, error)) (all []T, err error) {
 	return all, err
 }
 
+// end is one end of a connection as the kernel tells it, the zero AddrPort if its address is none.
+func end(ip net.IP, port uint16) netip.AddrPort {
+	a, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a.Unmap(), port)
+}
+
 // TCP are the TCP connections of the calling thread's network namespace with this local address, also those that a SYN has
 // just begun. Those of IPv4 may be at sockets of IPv6, by mapped addresses: a server that listens on all addresses of both has them so.
 func TCP(local netip.Addr) ([]State, error) {
@@ -166,13 +175,13 @@ func TCP(local netip.Addr) ([]State, error) {
 	}
 	var out []State
 	for _, s := range sockets {
-		from, ok1 := netip.AddrFromSlice(s.ID.Destination)
-		to, ok2 := netip.AddrFromSlice(s.ID.Source)
-		from, to = from.Unmap(), to.Unmap()
-		if !ok1 || !ok2 || to != local || s.State == tcpTimeWait || s.State == tcpClose || s.State == tcpListen {
+		if s.State == tcpTimeWait || s.State == tcpClose || s.State == tcpListen {
 			continue
 		}
-		out = append(out, State{Protocol: wire.TCP, Client: netip.AddrPortFrom(from, s.ID.DestinationPort), Local: netip.AddrPortFrom(to, s.ID.SourcePort)})
+		from, to := end(s.ID.Destination, s.ID.DestinationPort), end(s.ID.Source, s.ID.SourcePort)
+		if from.IsValid() && to.Addr() == local {
+			out = append(out, State{Protocol: wire.TCP, Client: from, Local: to})
+		}
 	}
 	return out, nil
 }
@@ -192,13 +201,13 @@ func UDP(local netip.Addr) ([]State, error) {
 	}
 	var out []State
 	for _, f := range tracked {
-		from, ok1 := netip.AddrFromSlice(f.Forward.SrcIP)
-		to, ok2 := netip.AddrFromSlice(f.Forward.DstIP)
-		from, to = from.Unmap(), to.Unmap()
-		if !ok1 || !ok2 || to != local || f.Forward.Protocol != unix.IPPROTO_UDP {
+		if f.Forward.Protocol != unix.IPPROTO_UDP {
 			continue
 		}
-		out = append(out, State{Protocol: wire.UDP, Client: netip.AddrPortFrom(from, f.Forward.SrcPort), Local: netip.AddrPortFrom(to, f.Forward.DstPort)})
+		from, to := end(f.Forward.SrcIP, f.Forward.SrcPort), end(f.Forward.DstIP, f.Forward.DstPort)
+		if from.IsValid() && to.Addr() == local {
+			out = append(out, State{Protocol: wire.UDP, Client: from, Local: to})
+		}
 	}
 	return out, nil
 }

@@ -146,18 +146,24 @@ func (e *Engine) noted(v *apps.View, x *apps.VIP, generation uint32, after time.
 	return deferred.NotedPins(v, x, generation, all), complete, read
 }
 
-// tellRelieved tells what has become of a VIP's older generations.
-func (e *Engine) tellRelieved(x *apps.VIP, g, next *vip.Generations, noted int, err error) {
+// tellFailing tells why a VIP has no pins, once for each reason that is not the last, by VIP.
+func (e *Engine) tellFailing(x *apps.VIP, last map[vip.ID]string, err error) {
 	why := ""
 	if err != nil {
 		why = err.Error()
 	}
-	if why != e.notes.failing[x.ID] {
-		e.notes.failing[x.ID] = why
-		if why != "" {
-			e.tell("vip", x.Spec.Name, "no pins, older generations are kept: "+why)
-		}
+	if why == last[x.ID] {
+		return
 	}
+	last[x.ID] = why
+	if why != "" {
+		e.tell("vip", x.Spec.Name, "no pins, older generations are kept: "+why)
+	}
+}
+
+// tellRelieved tells what has become of a VIP's older generations.
+func (e *Engine) tellRelieved(x *apps.VIP, g, next *vip.Generations, noted int, err error) {
+	e.tellFailing(x, e.notes.failing, err)
 	switch {
 	case next == g:
 	case next.Steady():

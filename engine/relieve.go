@@ -80,16 +80,7 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 			next = g
 		}
 	}
-	why := ""
-	if err != nil {
-		why = err.Error()
-	}
-	if why != e.relief.failing[x.ID] {
-		e.relief.failing[x.ID] = why
-		if why != "" {
-			e.tell("vip", x.Spec.Name, "no pins, older generations are kept: "+why)
-		}
-	}
+	e.tellFailing(x, e.relief.failing, err)
 	switch {
 	case next == g:
 	case !slices.Equal(next.Newest().Owners, newest.Owners):
