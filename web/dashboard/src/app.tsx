@@ -42,8 +42,9 @@ function place([a = "", b, c]: string[]): Place {
       return { title: "Overview", want: {}, page: <Overview /> };
     case "vips":
       if (b === undefined) return { title: "VIPs", want: {}, page: <VIPs /> };
-      if (b === "new") return { title: "New VIP", want: {}, page: <NewVIP /> };
       return { title: b, want: { vip: b }, page: <VIPPage key={b} name={b} /> };
+    case "new-vip": // not below vips, where "new" may be one's name
+      return { title: "New VIP", want: {}, page: <NewVIP /> };
     case "balance":
       if (b === undefined) return { title: "Balance", want: {}, page: <Balances /> };
       return { title: `Balance of ${c ?? b}`, want: {}, page: <BalancePage key={`${b}/${c}`} kind={c ? b : "vip"} name={c ?? b} /> };
@@ -80,6 +81,7 @@ function Lazy({ load }: { load: () => Promise<ComponentType> }) {
 export function App() {
   const { title, want, page } = place(path.value);
   const at = path.value.join("/");
+  const section = path.value[0] === "new-vip" ? "vips" : (path.value[0] ?? "");
   useEffect(() => watch(want), [JSON.stringify(want)]);
   useEffect(() => {
     document.title = `${title} – Evenflow`;
@@ -105,7 +107,7 @@ export function App() {
         <ul>
           {places.map((p) => (
             <li key={p.at}>
-              <a href={href(...(p.at ? [p.at] : []))} aria-current={(path.value[0] ?? "") === p.at ? "page" : undefined}>
+              <a href={href(...(p.at ? [p.at] : []))} aria-current={section === p.at ? "page" : undefined}>
                 <p.icon />
                 <span>{p.title}</span>
                 <Trouble at={p.at} />

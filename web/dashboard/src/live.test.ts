@@ -53,6 +53,18 @@ describe("the live stream", () => {
     expect(live.events.value.map((e) => e.subject)).toEqual(["y"]);
   });
 
+  it("asks for no switch that there cannot be", () => {
+    const asked: (string | null)[] = [];
+    vi.stubGlobal("window", { setInterval: () => 1 });
+    vi.stubGlobal("fetch", (url: string) => {
+      asked.push(new URLSearchParams(url.split("?")[1]).get("dpid"));
+      return new Promise(() => {});
+    });
+    live.watch({ dpid: "00000000000000ab" });
+    live.watch({ dpid: "ab" });
+    expect(asked).toEqual(["00000000000000ab", null]);
+  });
+
   it("waits longer with each failure, but not for ever", () => {
     expect([0, 1, 2, 9].map(live.backoff)).toEqual([250, 500, 1000, 5000]);
   });

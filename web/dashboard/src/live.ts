@@ -82,7 +82,7 @@ export function watch(next: Want) {
 function url(): string {
   const q = new URLSearchParams();
   if (want.vip) q.set("vip", want.vip);
-  if (want.dpid) q.set("dpid", want.dpid);
+  if (want.dpid && /^[0-9a-f]{16}$/i.test(want.dpid)) q.set("dpid", want.dpid); // any other would be refused, and all else with it
   if (want.topology) q.set("topology", "true");
   if (lastEvent > 0) q.set("since", String(lastEvent));
   else q.set("last", "500");

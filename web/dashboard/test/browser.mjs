@@ -441,7 +441,7 @@ test("each page in its picture, wide and narrow, light and dark", async () => {
     overview: "",
     vips: "vips",
     vip: "vips/web",
-    "new-vip": "vips/new",
+    "new-vip": "new-vip",
     switches: "switches",
     switch: `switches/${s1}`,
     flows: `switches/${s1}/flows`,

@@ -23,6 +23,7 @@ export function useReading<T>(read: () => Promise<T>, key: string, every = usual
       timer = 0;
     const turn = async () => {
       clearTimeout(timer);
+      if (ended) return;
       if (!document.hidden) {
         try {
           const v = await read();

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
-import { vipOf } from "./draft";
+import { number, vipOf } from "./draft";
 
 const b = { name: "b1", address: "10.0.0.1", port: "", weight: "1" };
+
+it("what is no number stays as it was typed, and nothing is not 0", () => {
+  expect(["3", " 0 ", "", "x", "1e2", "-1", "2.5"].map(number)).toEqual([3, 0, "", "x", "1e2", -1, "2.5"]);
+});
 
 it("a form becomes what the API takes", () => {
   expect(

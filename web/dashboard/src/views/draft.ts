@@ -20,7 +20,7 @@ export interface VIPDraft {
 }
 
 /** A number if it is one; else as typed, so that the server says what is wrong with it. */
-function number(text: string): number | string {
+export function number(text: string): number | string {
   const t = text.trim();
   return /^-?\d+$/.test(t) ? Number(t) : t;
 }

@@ -4,7 +4,7 @@ import { events, eventsLost, link } from "../live";
 import { Card, Empty, Loading, Page } from "../ui/parts";
 import { EventList } from "./eventlist";
 
-const kinds = ["controller", "config", "vip", "backend", "switch", "port", "link", "host", "agent", "error"];
+const kinds = ["controller", "config", "vip", "backend", "switch", "port", "link", "host", "agent", "imbalance", "change", "error"];
 const step = 200;
 
 export function Events() {

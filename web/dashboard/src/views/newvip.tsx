@@ -11,6 +11,8 @@ const modes: [string, string][] = [
   ["", "default"],
   ["group", "group: the switch chooses, by hash"],
   ["nat", "nat: the controller chooses"],
+  ["deferred", "deferred: the switch, each packet anew"],
+  ["othello", "othello: the same, by a table"],
 ];
 
 const schedulers: [string, string][] = [

@@ -61,7 +61,7 @@ export function Overview() {
           <Card title="VIPs" side={<a href={href("vips")}>All VIPs</a>} flush>
             {all.length === 0 ? (
               <Empty title="No VIP is declared yet">
-                A VIP is one address that clients connect to, balanced over its backends. <a href={href("vips", "new")}>Create the first</a>
+                A VIP is one address that clients connect to, balanced over its backends. <a href={href("new-vip")}>Create the first</a>
               </Empty>
             ) : (
               <VIPTable rows={worst(all, (x) => gravity[tone(x.phase)]).slice(0, most)} brief />

@@ -16,7 +16,7 @@ export function VIPs() {
   const [shown, setShown] = useState(step);
   const all = vips.value ? [...vips.value.values()] : null;
   const create = (
-    <a class="button primary" href={href("vips", "new")}>
+    <a class="button primary" href={href("new-vip")}>
       <PlusIcon />
       New VIP
     </a>

@@ -4,6 +4,7 @@ import { Dialog } from "../ui/dialog";
 import { Field } from "../ui/field";
 import { ErrorNote } from "../ui/parts";
 import { notify } from "../ui/toast";
+import { number } from "./draft";
 import { fileWarning, force } from "./origin";
 
 /** Asks for the weight of a backend. */
@@ -18,10 +19,10 @@ export function SetWeight({ v, b, onClose }: { v: VIP; b: BackendSpec; onClose: 
       await ask(
         api.PATCH("/vips/{vip}/backends/{backend}", {
           params: { path: { vip: v.name, backend: b.name }, query: force(v) },
-          body: { weight: Number(weight) } as BackendSpec,
+          body: { weight: number(weight) } as unknown as BackendSpec,
         }),
       );
-      notify(`${b.name} has weight ${Number(weight)}`);
+      notify(`${b.name} has weight ${number(weight)}`);
       onClose();
     } catch (err) {
       setFailure(err instanceof Failure ? err : new Failure({ detail: message(err) }, 0));
