@@ -172,6 +172,13 @@ type PacketInHandler interface {
 	PacketIn(v *View, in *Punted, out Reply) (handled bool)
 }
 
+// Prefetcher is a PacketInHandler whose tables are larger than the processor's caches.
+type Prefetcher interface {
+	// Prefetch has the processor fetch what PacketIn will look at, and waits for nothing. PacketIn is called soon, after Prefetch was
+	// for some other packet-ins, whose waits for memory overlap so.
+	Prefetch(v *View, in *Punted)
+}
+
 // ConnectionHandler is an app whose rules of KindConnection live and end by themselves. All but Sync run in a session's
 // reader, as PacketIn does.
 type ConnectionHandler interface {

@@ -26,6 +26,7 @@ type Controller struct {
 	loads      turns
 	audits     turns
 	buffers    sync.Pool // of writers
+	bursts     sync.Pool // of packet-ins, *burst
 
 	mu       sync.Mutex
 	switches map[flows.DPID]*Switch // claimed, from the features reply to the end

@@ -54,9 +54,11 @@ func (a *asking) Connected(sw *controller.Switch, _ []flows.InstalledRule) {
 	a.ctl.Replace(sw.Info().DPID, a.all)
 }
 
-func (a *asking) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
-	sw.PacketOut(in.InPort, nil, in.Data)
-	sw.AskRule(&a.all[0].State.Plain().Rules[0])
+func (a *asking) PacketIns(sw *controller.Switch, ins []openflow.PacketIn) {
+	for i := range ins {
+		sw.PacketOut(ins[i].InPort, nil, ins[i].Data)
+		sw.AskRule(&a.all[0].State.Plain().Rules[0])
+	}
 }
 
 // Whatever a switch sends, in the handshake or later: its session ends with an error, and no more. The seeds are whole sessions;

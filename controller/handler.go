@@ -40,8 +40,9 @@ type Handler interface {
 	Disconnected(sw *Switch, err error)
 	// PortStatus tells that a port has come, gone or changed.
 	PortStatus(sw *Switch, reason openflow.PortReason, p openflow.Port)
-	// PacketIn hands over a packet. in and what it points to are valid during the call.
-	PacketIn(sw *Switch, in *openflow.PacketIn)
+	// PacketIns hands over packets that were read together, in order, at least one. ins and what they point to are valid during
+	// the call.
+	PacketIns(sw *Switch, ins []openflow.PacketIn)
 	// FlowRemoved tells that a rule has ended. fr is valid during the call, what it points to may be kept.
 	FlowRemoved(sw *Switch, fr *openflow.FlowRemoved)
 	// RuleStats answers Switch.AskRule; found is false when the switch has no such rule. r may be kept.

@@ -72,7 +72,13 @@ func (r *recorder) PortStatus(_ *controller.Switch, reason openflow.PortReason, 
 	r.note("port %d %s up=%v", p.No, reason, p.Up())
 }
 
-func (r *recorder) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
+func (r *recorder) PacketIns(sw *controller.Switch, ins []openflow.PacketIn) {
+	for i := range ins {
+		r.packetIn(sw, &ins[i])
+	}
+}
+
+func (r *recorder) packetIn(sw *controller.Switch, in *openflow.PacketIn) {
 	if r.onPacketIn != nil {
 		r.onPacketIn(sw, in)
 		return

@@ -130,15 +130,17 @@ func (sw *Switch) read() error {
 		}
 		sw.w.hold()
 		for {
-			if err := sw.handle(msg); err != nil {
-				return err
-			}
-			if !sw.in.Buffered() {
+			if err = sw.handle(msg); err != nil || !sw.in.Buffered() {
 				break
 			}
 			if msg, err = sw.in.Next(); err != nil {
-				return readError(err)
+				err = readError(err)
+				break
 			}
+		}
+		sw.handOn()
+		if err != nil {
+			return err
 		}
 		sw.received.publish()
 		sw.w.release()
@@ -168,16 +170,12 @@ func (sw *Switch) handle(msg []byte) error {
 	if h.Version != sw.info.Version && h.Type != openflow.TypeHello {
 		return fmt.Errorf("%w: message of version %d in a session of version %d", ErrProtocol, uint8(h.Version), uint8(sw.info.Version))
 	}
+	if h.Type == openflow.TypePacketIn {
+		sw.packetIn(h, msg)
+		return nil
+	}
+	sw.handOn()
 	switch h.Type {
-	case openflow.TypePacketIn:
-		if !sw.ready.Load() {
-			n[droppedIns]++
-		} else if err := openflow.ParsePacketIn(msg, &sw.packet); err != nil {
-			sw.bad(h, err)
-		} else {
-			n[packetIns]++
-			sw.c.h.PacketIn(sw, &sw.packet)
-		}
 	case openflow.TypeFlowRemoved, openflow.TypePortStatus:
 		if !sw.ready.Load() {
 			return sw.hold(msg)

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,6 +60,39 @@ func TestPacketInsInOrder(t *testing.T) {
 	}
 	h.stop()
 	if c := h.session().Counters(); c.PacketIns != n || c.DroppedIns != 0 || c.BytesIn < uint64(len(all)) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Packet-ins that were read together with other messages are handed over in order, also with a broken one among them.
+func TestBurst(t *testing.T) {
+	h := start(t, controller.Config{})
+	fake := controllertest.NewSwitch(1)
+	h.connect(fake)
+	packet := func(b []byte, s string) []byte {
+		b, _ = openflow.AppendPacketIn(b, openflow.V15, 0, &openflow.PacketIn{InPort: 1, Data: []byte(s)})
+		return b
+	}
+	var all []byte
+	var want []string
+	for i := range 70 { // more than two bursts
+		all = packet(all, strconv.Itoa(i))
+		want = append(want, "packet-in 1 "+strconv.Itoa(i))
+		switch i {
+		case 40:
+			all = append(all, byte(openflow.V15), byte(openflow.TypePacketIn), 0, 8, 0, 0, 0, 0)
+		case 50:
+			all = openflow.AppendPortStatus(all, openflow.V15, 0, openflow.PortAdded, openflow.Port{No: 9})
+			want = append(want, "port 9 add up=true")
+		}
+	}
+	fake.Write(all)
+	h.until(t, want[len(want)-1])
+	if got := h.log(); !slices.Equal(got[len(got)-len(want):], want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	h.stop()
+	if c := h.session().Counters(); c.Malformed != 1 || c.PacketIns != 70 {
 		t.Errorf("%+v", c)
 	}
 }

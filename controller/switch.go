@@ -28,7 +28,7 @@ type Switch struct {
 	// The reader's own.
 	in       *openflow.Reader
 	received received
-	packet   openflow.PacketIn
+	burst    *burst // packet-ins not handed on yet; nil if there are none
 	removed  openflow.FlowRemoved
 	held     [][]byte // messages to be replayed after Connected
 

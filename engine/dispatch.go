@@ -22,8 +22,6 @@ type session struct {
 	engine *Engine
 	sw     *controller.Switch
 	dpid   flows.DPID
-	frame  apps.Frame
-	punted apps.Punted
 
 	waiting atomic.Int32 // sightings in the queue
 	news    portNews
@@ -40,32 +38,6 @@ type session struct {
 type undelivered struct {
 	malformed atomic.Uint64
 	unclaimed atomic.Uint64
-}
-
-// PacketIn finds the app of a packet-in: by the cookie of the rule that sent it, or by the frame when the rule is not ours.
-// It runs in the session's reader on the current view.
-func (e *Engine) PacketIn(sw *controller.Switch, in *openflow.PacketIn) {
-	s := e.session(sw)
-	if s == nil {
-		return
-	}
-	if e.hashAnswer(s, in) || e.codeAnswer(s, in) {
-		return
-	}
-	if err := apps.ParseFrame(in.Data, &s.frame); err != nil {
-		e.undelivered.malformed.Add(1)
-		return
-	}
-	v := e.view.Load()
-	s.punted = apps.Punted{At: topo.PortID{DPID: s.dpid, No: in.InPort}, Table: in.Table, Cookie: in.Cookie, Frame: &s.frame}
-	_, class, _, ours := apps.SplitCookie(in.Cookie)
-	if !ours {
-		class = classOf(v, &s.frame)
-	}
-	h := e.packetIn[class]
-	if h == nil || !h.PacketIn(v, &s.punted, s) {
-		e.undelivered.unclaimed.Add(1)
-	}
 }
 
 // classOf is the app that knows a frame which no rule of ours has sent.

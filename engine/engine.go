@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,8 @@ type Engine struct {
 	apps        []apps.App
 	health      *health.Prober
 	packetIn    [256]apps.PacketInHandler
+	prefetch    [256]apps.Prefetcher
+	bursts      sync.Pool // of packet-ins, *burst
 	connections [256]apps.ConnectionHandler
 
 	queue       *queue
@@ -109,6 +112,9 @@ func New(cfg Config) (*Engine, error) {
 		e.apps = append(e.apps, m.App)
 		if h, ok := m.App.(apps.PacketInHandler); ok {
 			e.packetIn[m.Class] = h
+		}
+		if p, ok := m.App.(apps.Prefetcher); ok {
+			e.prefetch[m.Class] = p
 		}
 		if h, ok := m.App.(apps.ConnectionHandler); ok {
 			e.connections[m.Class] = h

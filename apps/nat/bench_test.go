@@ -2,6 +2,7 @@ package nat
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,48 @@ func BenchmarkSYN(b *testing.B) {
 		b.Run(scheduler, func(b *testing.B) {
 			x := newVIP(8, func(x *apps.VIP) { x.Spec.Scheduler = scheduler })
 			bench(b, x, nil, func(app *App, v *apps.View, in *apps.Punted) { app.PacketIn(v, in, discard{}) })
+		})
+	}
+}
+
+// BenchmarkCrowd is a million new connections, so many that tables are far larger than caches, in bursts of packet-ins whose lines are
+// fetched first or, alone, are not.
+func BenchmarkCrowd(b *testing.B) {
+	const crowd, burst = 1 << 20, 32
+	v := view(newVIP(10))
+	var frames [burst]apps.Frame
+	var ins [burst]apps.Punted
+	data := make([][]byte, burst)
+	for i := range ins {
+		ins[i] = *syn(client).punted(v.VIPs)
+		data[i], ins[i].Frame = slices.Clone(ins[i].Frame.Data), &frames[i]
+	}
+	for name, first := range map[string]func(*App, *apps.Punted){
+		"alone": func(*App, *apps.Punted) {},
+		"burst": func(app *App, in *apps.Punted) { app.Prefetch(v, in) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				app := New(Config{})
+				app.Sync(v)
+				for n := 0; n < crowd; n += burst {
+					for i := range ins {
+						binary.BigEndian.PutUint32(data[i][26:], 0x0a100000+uint32(n+i)>>10)
+						binary.BigEndian.PutUint16(data[i][34:], uint16(n+i)&1023)
+						if err := apps.ParseFrame(data[i], &frames[i]); err != nil {
+							b.Fatal(err)
+						}
+						first(app, &ins[i])
+					}
+					for i := range ins {
+						app.PacketIn(v, &ins[i], discard{})
+					}
+				}
+				if n := app.Counters().Connections; n != crowd {
+					b.Fatal(n)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/crowd, "ns/syn")
 		})
 	}
 }

@@ -174,7 +174,9 @@ func (p packet) punted(vips []*apps.VIP) *apps.Punted {
 // in hands a packet-in over and answers what was said.
 func (r *rig) in(p packet) string {
 	r.t.Helper()
-	if !r.app.PacketIn(r.view, p.punted(r.view.VIPs), r.out) {
+	in := p.punted(r.view.VIPs)
+	r.app.Prefetch(r.view, in)
+	if !r.app.PacketIn(r.view, in, r.out) {
 		r.t.Fatalf("%+v was not handled", p)
 	}
 	return r.out.take()

@@ -1,5 +1,7 @@
 package nat
 
+import "unsafe"
+
 // open is an open hash table: all that is known of a key lies in one line of the processor's cache, while a map looks at two, and
 // hashes anew. With a million connections each line is one more wait for memory, which is what a new one costs most. The zero open
 // is empty. Whoever uses it brings a hash of each key, which is never 0.
@@ -28,6 +30,13 @@ func (t *open[K, V]) get(hash uint32, k K) (v V, found bool) {
 	}
 	i, found := t.seek(hash, k)
 	return t.slots[i].value, found
+}
+
+// prefetch has the processor fetch what get and set will look at first.
+func (t *open[K, V]) prefetch(hash uint32) {
+	if t.used != 0 {
+		prefetch(unsafe.Pointer(&t.slots[t.home(hash)]))
+	}
 }
 
 // set gives a key its value.

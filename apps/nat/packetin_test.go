@@ -264,6 +264,7 @@ func TestPacketsThatNoRuleOfOursHasSent(t *testing.T) {
 	p.to = "10.0.0.100:81"
 	same(t, "closed port", r.in(p), "packet-out in_port=9 actions=IN_PORT (RA 10.0.0.100:81 > 10.0.0.9:40000)")
 	p.to = "10.0.0.5:80"
+	r.app.Prefetch(r.view, p.punted(nil))
 	if r.app.PacketIn(r.view, p.punted(nil), r.out) {
 		t.Error("no VIP, and yet handled")
 	}

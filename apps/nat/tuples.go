@@ -10,8 +10,9 @@ import (
 // tuples knows the answers of all connections of all VIPs. No two may look alike: neither the backend nor the reverse rules
 // could tell them apart, as may happen when several ports or VIPs lead to one port of a backend.
 //
-// They are kept by a 64-bit hash with a random seed, a third of their size. Two different ones of equal hash pass for alike
-// (among a million connections once in some ten million cases), which only moves a connection to another backend.
+// They are kept by 64 bits of hashes with a random seed, a third of their size. Two different ones with the same bits pass for alike
+// (among a million connections once in some ten million cases), which only moves a connection to another backend; so do, of which half
+// of the bits are the same, those of one port of a client with two backends (once in four thousand million pairs of backends).
 type tuples struct {
 	seed   maphash.Seed
 	shards [2 * shardCount]tupleShard
@@ -41,8 +42,24 @@ func (o tupleOwner) key(t fiveTuple) key {
 
 // find is where a tuple is kept, under which hash and key.
 func (x *tuples) find(t fiveTuple) (sh *tupleShard, hash, key uint32) {
+	sh, h := x.near(t)
+	return sh, slotHash(h), uint32(h ^ maphash.Comparable(x.seed, t.src))
+}
+
+// near is where a tuple is kept, whichever backend answers: so this is known before one is chosen. Those of one port of a client
+// that differ in nothing else lie side by side, at most as many as there are backends.
+func (x *tuples) near(t fiveTuple) (sh *tupleShard, hash uint64) {
+	t.src = address{}
 	h := maphash.Comparable(x.seed, t)
-	return &x.shards[h%uint64(len(x.shards))], slotHash(h), uint32(h)
+	return &x.shards[h%uint64(len(x.shards))], h
+}
+
+// prefetch has fetched what find will lead to, also for another source.
+func (x *tuples) prefetch(t fiveTuple) {
+	sh, h := x.near(t)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.owners.prefetch(slotHash(h))
 }
 
 // claim takes a tuple; false if somebody has it.
