@@ -281,5 +281,6 @@ func (e *Engine) dropOldest(x *vip.VIP) error {
 	}
 	next := *g
 	next.Drop = true
+	e.settled.stale = true
 	return e.storeGenerations(map[vip.ID]*vip.Generations{x.ID: &next})
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -253,6 +254,67 @@ func TestStepsAtTheLimit(t *testing.T) {
 	p.through("abC", "steady 7:ac 6:bc 5:abc") // once alone
 	p.up("ab")                                 // a death does not wait
 	p.after(0, true, "steady 7:a 6:b 5:ab")
+}
+
+// A change that waits has been written: who writes it again, to have the oldest generation dropped for it, writes nothing new.
+func TestDropOldestOfAChangeThatWaits(t *testing.T) {
+	now := time.Unix(1000, 0)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	fixed, ports := map[topo.PortID]topo.Fixed{}, []topo.Port{}
+	for no := range uint32(3) {
+		fixed[topo.PortID{DPID: 1, No: no + 1}] = topo.Fixed{Kind: topo.Edge}
+		ports = append(ports, topo.Port{No: no + 1, Up: true})
+	}
+	e, err := New(Config{Store: store.Memory(), Log: log, Topo: topo.Config{Ports: fixed}, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.topo.SwitchUp(now, 1, ports)
+	for i, a := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"} {
+		e.topo.Sighting(now, topo.Sighting{At: topo.PortID{DPID: 1, No: uint32(i) + 1}, MAC: flows.MAC{2, byte(i)}, Addr: netip.MustParseAddr(a)})
+	}
+	s := spec("web", "10.0.0.100", "a=10.0.0.1", "b=10.0.0.2", "c=10.0.0.3")
+	s.Mode, s.HandOver = vip.ModeDeferred, 2
+	if _, err := e.createVIP(s, apps.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	newest := func() (id uint32) {
+		for range 20 {
+			now = now.Add(cacheLag)
+			e.settle()
+		}
+		return e.generations.all[1].Newest().ID
+	}
+	write := func(opt apps.WriteOptions, drained ...int) {
+		t.Helper()
+		mutate := func(s *vip.Spec) error {
+			for _, i := range drained {
+				s.Backends[i].Admin = vip.Draining
+			}
+			return nil
+		}
+		if _, err := e.updateVIP("web", opt, mutate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []uint32{1, 2, 2} {
+		if got := newest(); got != want {
+			t.Fatalf("after %d changes: generation %d, want %d", i, got, want)
+		}
+		write(apps.WriteOptions{}, min(i, 1))
+	}
+	if r, err := e.VIP("web"); err != nil || r.Status.HandOver.Waiting == "" {
+		t.Fatalf("the change does not wait: %+v, %v", r.Status, err)
+	}
+	write(apps.WriteOptions{DropOldest: true, DryRun: true})
+	if got := newest(); got != 2 {
+		t.Errorf("a dry run has begun generation %d", got)
+	}
+	write(apps.WriteOptions{DropOldest: true})
+	if got := newest(); got != 3 {
+		t.Errorf("generation %d, want 3: the oldest is not dropped", got)
+	}
 }
 
 // What was stored is there after a restart.

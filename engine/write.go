@@ -75,25 +75,30 @@ func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.
 	if err != nil {
 		return vip.Read{}, err
 	}
+	if x != old {
+		x.BeginDrains(old, e.cfg.Now())
+		if err := e.fits(x); err != nil {
+			return vip.Read{}, err
+		}
+	}
+	switch {
+	case opt.DryRun && x == old:
+		return e.settledRead(old), nil
+	case opt.DryRun:
+		return e.preview(x), nil
+	}
+	if opt.DropOldest { // for a change that waits already, too
+		if err := e.dropOldest(x); err != nil {
+			return vip.Read{}, err
+		}
+	}
 	if x == old {
 		return e.settledRead(old), nil
-	}
-	x.BeginDrains(old, e.cfg.Now())
-	if err := e.fits(x); err != nil {
-		return vip.Read{}, err
-	}
-	if opt.DryRun {
-		return e.preview(x), nil
 	}
 	if err := e.storeVIP(x); err != nil {
 		return vip.Read{}, err
 	}
 	e.model.put(x)
-	if opt.DropOldest {
-		if err := e.dropOldest(x); err != nil {
-			return vip.Read{}, err
-		}
-	}
 	e.changed()
 	e.tellOf(origin(opt), "config", name, fmt.Sprintf("changed to version %d: %s", x.Version, changes(&old.Spec, &x.Spec)))
 	return e.settledRead(x), nil
