@@ -22,6 +22,7 @@ const (
 	sequenceVIPs = "vips"
 	maxVIPID     = 1<<16 - 1
 	saveInterval = 250 * time.Millisecond // the topology is stored this late, but for places of backends: what a kill forgets is asked for anew
+	saveRetry    = 10 * time.Second       // after a failure it is tried again
 )
 
 // load reads the model and the topology from the store, and makes the keys at the first start.
@@ -217,9 +218,9 @@ func (e *Engine) storePlaces(old, v *apps.View) {
 	}
 }
 
-// save stores the topology and what probes have found. A failure is told, and tried again at the next change.
+// save stores the topology and what probes have found. A failure is told, and it is tried again after a while.
 func (e *Engine) save() {
-	e.saved = saver{topo: e.topo.Snapshot()}
+	snap := e.topo.Snapshot()
 	b, err := json.Marshal(e.topo.Saved())
 	if err == nil {
 		err = e.cfg.Store.Update(func(tx store.Tx) error {
@@ -230,8 +231,11 @@ func (e *Engine) save() {
 		})
 	}
 	if err != nil {
+		e.saved.at = e.cfg.Now().Add(saveRetry)
 		e.tell("error", "store", fmt.Sprintf("topology and health not stored: %v", err))
+		return
 	}
+	e.saved = saver{topo: snap}
 }
 
 // applyFile puts the configuration file's VIPs into effect if their list has changed since it was last applied: those that are
