@@ -16,19 +16,21 @@ const (
 )
 
 // poll reads the counters of every switch once an interval, spread evenly over it. A slow switch delays itself alone: while
-// it is being read its turns pass.
+// it is being read its turns pass. When poll returns nothing is being read any more, so that the store may be closed.
 func (e *Engine) poll(ctx context.Context) error {
 	var busy sync.Map
+	var reading sync.WaitGroup
+	defer reading.Wait()
 	next := time.Now()
 	for round := 0; ; round++ {
 		switches := e.ctl.Switches()
 		pause := e.cfg.PollInterval / time.Duration(max(len(switches), 1))
 		for _, sw := range switches {
 			if _, running := busy.LoadOrStore(sw, true); !running {
-				go func() {
+				reading.Go(func() {
 					defer busy.Delete(sw)
 					e.pollSwitch(ctx, sw, round%dropEvery == 0)
-				}()
+				})
 			}
 			if next = next.Add(pause); !wait(ctx, time.Until(next)) {
 				return ctx.Err()
