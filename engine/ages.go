@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
@@ -14,12 +16,6 @@ import (
 type age struct {
 	vip        vip.ID
 	generation uint32
-}
-
-// ageKey is a counter of them.
-type ageKey struct {
-	dpid flows.DPID
-	age
 }
 
 // aged is when a packet of a connection that began in a generation was last seen; the zero time: never.
@@ -41,23 +37,39 @@ func (t *tally) agesRead(v *apps.View, after time.Time) bool {
 	return true
 }
 
-// noteAges adds what a switch's rules of table 78 count, as read from a time on.
-func (t *tally) noteAges(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
+// noteAges adds what a switch's rules of table 78 count, as read from a time on. kept says of what there can be connections: what
+// a switch tells of others, or has told before, is passed over and forgotten.
+func (t *tally) noteAges(d flows.DPID, now time.Time, rules []flows.InstalledRule, kept func(age) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.readAges[d] = now
+	last, next := t.lastAges[d], make(map[age]uint64, len(t.lastAges[d]))
 	for i := range rules {
 		id, ok := rules[i].Match.Get(apps.RegVIP)
 		label, _ := rules[i].Match.Get(flows.CTLabel)
-		if !ok {
+		k := age{vip.ID(id.Value.Uint64(4)), uint32(label.Value.Uint64(16))}
+		if !ok || !kept(k) {
 			continue
 		}
-		k := ageKey{d, age{vip.ID(id.Value.Uint64(4)), uint32(label.Value.Uint64(16))}}
-		if last, known := t.lastAges[k]; rules[i].Packets != last && (known || rules[i].Packets > 0) {
-			t.ages[k.age] = now
+		if n, known := last[k]; rules[i].Packets != n && (known || rules[i].Packets > 0) {
+			t.ages[k] = now
 		}
-		t.lastAges[k] = rules[i].Packets
+		next[k] = rules[i].Packets
 	}
+	t.lastAges[d] = next
+	maps.DeleteFunc(t.ages, func(k age, _ time.Time) bool { return !kept(k) })
+}
+
+// kept reports whether a VIP keeps a generation.
+func (a age) kept(v *apps.View) bool {
+	x := v.VIP(a.vip)
+	switch {
+	case x == nil:
+		return false
+	case a.generation == 0 || x.Generations == nil:
+		return a.generation == 0
+	}
+	return slices.ContainsFunc(x.Generations.Kept, func(k vip.Generation) bool { return k.ID == a.generation })
 }
 
 // accepted turns rules that commit connections into such as name their endpoint in the match, as those of other tables do.
@@ -95,7 +107,8 @@ func (e *Engine) readAges(ctx context.Context, sw *controller.Switch) error {
 		case apps.TableDeliver:
 			e.tally.note(d, table, begun, now, rules)
 		default:
-			e.tally.noteAges(d, now, rules)
+			v := e.view.Load()
+			e.tally.noteAges(d, now, rules, func(a age) bool { return a.kept(v) })
 		}
 	}
 	return e.readNotes(ctx, sw)

@@ -54,6 +54,7 @@ func (e *Engine) load() error {
 		if err := e.model.tracked.load(tx); err != nil {
 			return err
 		}
+		e.tally.know(e.model.tracked.endpoints)
 		if err := e.loadGenerations(tx); err != nil {
 			return err
 		}
@@ -123,6 +124,7 @@ func (e *Engine) storeNew(create func(id vip.ID) (*vip.VIP, error)) (x *vip.VIP,
 	})
 	if err == nil {
 		e.model.adopt(more)
+		e.tally.know(more.endpoints)
 	}
 	return x, err
 }
@@ -142,6 +144,7 @@ func (e *Engine) storeVIP(x *vip.VIP) error {
 	})
 	if err == nil {
 		e.model.adopt(more)
+		e.tally.know(more.endpoints)
 	}
 	return err
 }

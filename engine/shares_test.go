@@ -61,6 +61,7 @@ func TestSharesAreWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.tally.know(map[backendKey]uint32{{3, 1}: 1, {3, 2}: 2})
 	w := divided(50, 50)
 	e.shares.watched = map[vip.ID]*watch{3: w}
 	w.since = now

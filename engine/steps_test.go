@@ -71,6 +71,8 @@ func (p *stepper) send() uint64 {
 	return p.status.acks.send(p.view, []apps.Owner{vipOwner(p.x.VIP)})
 }
 
+func all(age) bool { return true }
+
 // look is what the loop does, and what is stored by it; confirm says whether the switch confirms that.
 func (p *stepper) look(confirm bool) string {
 	p.t.Helper()
@@ -210,7 +212,7 @@ func TestStepsBehind(t *testing.T) {
 	if g := p.x.Generations; g.Behind != 0 || g.Age() != 3 {
 		t.Errorf("behind %d, age %d", g.Behind, g.Age())
 	}
-	p.tally.noteAges(1, p.now.Add(time.Minute), nil)
+	p.tally.noteAges(1, p.now.Add(time.Minute), nil, all)
 	p.after(time.Minute, true, "steady 3:abc")
 	// One that does not come back is left behind after an hour.
 	leave("abC")
@@ -231,7 +233,7 @@ func TestStepsAtTheLimit(t *testing.T) {
 	}
 	heard := p.now.Add(30 * time.Minute)
 	p.tally.ages[age{p.x.ID, 1}] = heard
-	read := func(at time.Time) { p.tally.noteAges(1, at, nil) }
+	read := func(at time.Time) { p.tally.noteAges(1, at, nil, all) }
 	read(p.now.Add(3 * time.Hour))
 	p.after(61*time.Minute, true, "steady 3:abc 2:ab 1:a") // 2 is silent, but not the oldest
 	heard = heard.Add(30 * time.Minute)

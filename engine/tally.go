@@ -21,6 +21,7 @@ type tally struct {
 	last  map[counters]map[uint32]uint64 // by endpoint: packets
 	ended map[counters]map[uint32]uint64 // by endpoint: at which step its rule was told to have ended
 	step  uint64
+	owner map[uint32]vip.ID    // of endpoints that there are: what switches tell of others, they have made up
 	made  map[uint32]int64     // by endpoint: connections
 	total map[vip.ID]int64     // also of endpoints that are gone
 	heard map[uint32]time.Time // by endpoint: when a packet was last seen to have been counted
@@ -28,7 +29,7 @@ type tally struct {
 	counted bool      // something, since encode
 	encoded time.Time // when encode last had something; zero: it is to be stored soon
 
-	lastAges map[ageKey]uint64
+	lastAges map[flows.DPID]map[age]uint64
 	ages     map[age]time.Time // when a packet of such connections was last seen
 	readAges map[flows.DPID]time.Time
 }
@@ -40,9 +41,18 @@ type counters struct {
 }
 
 func newTally() *tally {
-	return &tally{last: map[counters]map[uint32]uint64{}, ended: map[counters]map[uint32]uint64{}, made: map[uint32]int64{},
-		total: map[vip.ID]int64{}, heard: map[uint32]time.Time{}, lastAges: map[ageKey]uint64{}, ages: map[age]time.Time{},
+	return &tally{last: map[counters]map[uint32]uint64{}, ended: map[counters]map[uint32]uint64{}, owner: map[uint32]vip.ID{},
+		made: map[uint32]int64{}, total: map[vip.ID]int64{}, heard: map[uint32]time.Time{}, lastAges: map[flows.DPID]map[age]uint64{}, ages: map[age]time.Time{},
 		readAges: map[flows.DPID]time.Time{}}
+}
+
+// know notes endpoints that there are.
+func (t *tally) know(endpoints map[backendKey]uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k, n := range endpoints {
+		t.owner[n] = k.vip
+	}
 }
 
 // endpointOf is the endpoint whose packets a rule counts, 0 if it is no such rule.
@@ -73,25 +83,23 @@ func (t *tally) note(d flows.DPID, table uint8, begun uint64, now time.Time, rul
 	defer t.mu.Unlock()
 	from := counters{d, table}
 	last, ended, next := t.last[from], t.ended[from], make(map[uint32]uint64, len(rules))
-	cookies := make(map[uint32]uint64, len(rules))
 	for i := range rules {
 		r := &rules[i]
 		endpoint := endpointOf(table, &r.Rule)
-		if endpoint == 0 || ended[endpoint] > begun {
+		if t.owner[endpoint] == 0 || ended[endpoint] > begun {
 			continue // what was read is of before, or it has been counted
 		}
 		next[endpoint] += r.Packets
-		cookies[endpoint] = r.Cookie
 	}
 	for endpoint, packets := range next {
-		t.add(endpoint, table, cookies[endpoint], now, last[endpoint], packets)
+		t.add(endpoint, table, now, last[endpoint], packets)
 	}
 	t.last[from] = next
 	maps.DeleteFunc(ended, func(_ uint32, step uint64) bool { return step <= begun })
 }
 
 // add adds what has been counted for an endpoint since the last reading. The caller holds mu.
-func (t *tally) add(endpoint uint32, table uint8, cookie uint64, now time.Time, last, packets uint64) {
+func (t *tally) add(endpoint uint32, table uint8, now time.Time, last, packets uint64) {
 	more := packets
 	if packets >= last {
 		more -= last
@@ -101,9 +109,8 @@ func (t *tally) add(endpoint uint32, table uint8, cookie uint64, now time.Time, 
 	switch {
 	case more == 0:
 	case table == apps.TableCommit || table == apps.TableAccept:
-		_, _, id, _ := apps.SplitCookie(cookie)
 		t.made[endpoint] += int64(more)
-		t.total[id] += int64(more)
+		t.total[t.owner[endpoint]] += int64(more)
 		t.counted = true
 	default:
 		t.heard[endpoint] = now
@@ -115,10 +122,10 @@ func (t *tally) end(d flows.DPID, r *flows.Rule, now time.Time, packets uint64) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	endpoint, from := endpointOf(r.Table, r), counters{d, r.Table}
-	if endpoint == 0 {
+	if t.owner[endpoint] == 0 {
 		return
 	}
-	t.add(endpoint, r.Table, r.Cookie, now, t.last[from][endpoint], packets)
+	t.add(endpoint, r.Table, now, t.last[from][endpoint], packets)
 	delete(t.last[from], endpoint)
 	t.counted, t.encoded = true, time.Time{}
 	if t.ended[from] == nil {
@@ -147,9 +154,12 @@ func (t *tally) forget(id vip.ID, gone map[uint32]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.total, id)
-	maps.DeleteFunc(t.lastAges, func(k ageKey, _ uint64) bool { return k.vip == id })
+	for _, last := range t.lastAges {
+		maps.DeleteFunc(last, func(k age, _ uint64) bool { return k.vip == id })
+	}
 	maps.DeleteFunc(t.ages, func(k age, _ time.Time) bool { return k.vip == id })
 	for n := range gone {
+		delete(t.owner, n)
 		delete(t.made, n)
 		delete(t.heard, n)
 	}

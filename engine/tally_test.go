@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/evenflow/evenflow/apps"
+	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
+	"github.com/evenflow/evenflow/topo"
 )
 
 // counted are rules with their counters, as a switch answers them.
@@ -22,6 +25,13 @@ func counted(t *testing.T, rules map[string]uint64) (out []flows.InstalledRule) 
 	return out
 }
 
+// countingTally is a tally of endpoints 7 and 8 of VIP 3, and 9 of VIP 4.
+func countingTally() *tally {
+	t := newTally()
+	t.know(map[backendKey]uint32{{3, 1}: 7, {3, 2}: 8, {4, 1}: 9})
+	return t
+}
+
 // noteAll notes rules of both tables, as they are read one after the other.
 func (t *tally) noteAll(d flows.DPID, now time.Time, rules []flows.InstalledRule) {
 	for _, table := range []uint8{apps.TableCommit, apps.TableGroup} {
@@ -31,7 +41,7 @@ func (t *tally) noteAll(d flows.DPID, now time.Time, rules []flows.InstalledRule
 
 // Counts add up over switches, and do not fall when a switch's do or a rule has gone.
 func TestTally(t *testing.T) {
-	y := newTally()
+	y := countingTally()
 	now := time.Unix(1e6, 0)
 	const (
 		commit = "cookie=0xef01040000000003,table=42,ip,reg0=7 actions=drop"
@@ -74,9 +84,50 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// What a switch makes up is neither counted nor kept.
+func TestTallyOfWhatIsNotThere(t *testing.T) {
+	y, now := countingTally(), time.Unix(1e6, 0)
+	x := &apps.VIP{VIP: &vip.VIP{ID: 3}, Generations: &vip.Generations{Kept: []vip.Generation{{ID: 5}}}}
+	v := apps.NewView(&topo.Snapshot{}, nil, []*apps.VIP{x})
+	kept := func(a age) bool { return a.kept(v) }
+	for round := range 20 {
+		made, ages := map[string]uint64{}, map[string]uint64{
+			"table=78,reg3=3,ct_label=5 actions=drop": uint64(round), "table=78,reg3=3,ct_label=0 actions=drop": uint64(round)}
+		for i := range 20 {
+			n := 100 + 20*round + i
+			made[fmt.Sprintf("cookie=0xef01040000000003,table=42,ip,reg0=%d actions=drop", n)] = 7
+			made[fmt.Sprintf("table=41,priority=120,ct_mark=%d actions=drop", n)] = 7
+			ages[fmt.Sprintf("table=78,reg3=3,ct_label=%d actions=drop", n)] = 7
+			ages[fmt.Sprintf("table=78,reg3=%d,ct_label=5 actions=drop", n)] = 7
+		}
+		y.noteAll(1, now, counted(t, made))
+		for _, r := range counted(t, made) {
+			y.end(1, &r.Rule, now, 9)
+		}
+		y.noteAges(1, now, counted(t, ages), kept)
+	}
+	y.noteAll(1, now, counted(t, map[string]uint64{"cookie=0xef01040000000004,table=42,ip,reg0=7 actions=drop": 2})) // whose it is, is known
+	if made, _ := y.of(7); made != 2 || y.ofVIP(3) != 2 || y.ofVIP(4) != 0 {
+		t.Errorf("%d, VIP 3: %d, VIP 4: %d", made, y.ofVIP(3), y.ofVIP(4))
+	}
+	n := len(y.made) + len(y.heard) + len(y.total) + len(y.ages)
+	for _, m := range y.last {
+		n += len(m)
+	}
+	for _, m := range y.ended {
+		n += len(m)
+	}
+	for _, m := range y.lastAges {
+		n += len(m)
+	}
+	if n != 7 || y.aged(3, 5).IsZero() || y.aged(3, 0).IsZero() {
+		t.Errorf("%d entries are kept", n)
+	}
+}
+
 // A rule that is taken out tells what it has counted since it was last read; what was being read meanwhile does not count that twice.
 func TestTallyOfARuleThatEnds(t *testing.T) {
-	y, now := newTally(), time.Unix(1e6, 0)
+	y, now := countingTally(), time.Unix(1e6, 0)
 	rule := func(packets uint64) []flows.InstalledRule {
 		return counted(t, map[string]uint64{"cookie=0xef01040000000003,table=42,ip,reg0=7 actions=drop": packets})
 	}

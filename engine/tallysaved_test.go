@@ -16,7 +16,7 @@ func TestTallyOutlivesARestart(t *testing.T) {
 		other  = "cookie=0xef01040000000004,table=42,ip,reg0=9 actions=drop"
 	)
 	now := time.Unix(1e6, 0)
-	y := newTally()
+	y := countingTally()
 	y.noteAll(1, now, counted(t, map[string]uint64{commit: 10, gone: 5, other: 1}))
 	y.noteAll(2, now, counted(t, map[string]uint64{commit: 100}))
 	saved, err := y.encode(now, false)
@@ -34,7 +34,7 @@ func TestTallyOutlivesARestart(t *testing.T) {
 		t.Error("stored although nothing was counted")
 	}
 
-	z := newTally()
+	z := countingTally()
 	if err := z.restore(saved, func(id vip.ID) bool { return id == 3 }, map[uint32]bool{7: true, 8: true}); err != nil {
 		t.Fatal(err)
 	}
