@@ -2,23 +2,34 @@ package nat
 
 import "unsafe"
 
-// open is an open hash table: all that is known of a key lies in one line of the processor's cache, while a map looks at two, and
-// hashes anew. With a million connections each line is one more wait for memory, which is what a new one costs most. The zero open
-// is empty. Whoever uses it brings a hash of each key, which is never 0.
+// open is an open hash table, made for a million keys, of which each look at memory is a wait. Slots, which are looked at in no
+// order, are small, and nearly always tell by themselves that a key is new; what is known of keys lies behind each other, without
+// gaps, so that it is written in order, never moved when the table grows, and room comes and goes by the page. The zero open is
+// empty. Whoever uses it brings a hash of each key, which is never 0.
 type open[K comparable, V any] struct {
-	slots []openSlot[K, V] // as many as a power of two, of which a quarter or more is empty; nil before the first
+	slots []openSlot // as many as a power of two, of which a quarter or more is empty; nil before the first
+	pages [][]openItem[K, V]
 	used  int
 }
 
-type openSlot[K comparable, V any] struct {
-	hash  uint32 // 0: empty
+// openSlot says which item has a hash.
+type openSlot struct {
+	hash uint32 // 0: empty
+	item uint32
+}
+
+type openItem[K comparable, V any] struct {
+	hash  uint32
 	key   K
 	value V
 }
 
-// slotsTouched are so few slots that they are within one page of memory. A new table has one of so many written to at first:
-// a page that was read before is one that is shared, of zeros, and to part it each processor must be interrupted.
-const slotsTouched = 64
+const (
+	pageItems = 64
+	// slotsTouched are within one page of memory. Of new slots one in so many is written to at first: a page that was read before is
+	// one that is shared, of zeros, and to part it each processor must be interrupted.
+	slotsTouched = 512
+)
 
 // slotHash is the part of a hash that an open takes; the lowest bits are left to choose the table.
 func slotHash(h uint64) uint32 { return max(uint32(h>>32), 1) }
@@ -29,7 +40,10 @@ func (t *open[K, V]) get(hash uint32, k K) (v V, found bool) {
 		return v, false
 	}
 	i, found := t.seek(hash, k)
-	return t.slots[i].value, found
+	if found {
+		v = t.item(t.slots[i].item).value
+	}
+	return v, found
 }
 
 // prefetch has the processor fetch what get and set will look at first.
@@ -45,13 +59,15 @@ func (t *open[K, V]) set(hash uint32, k K, v V) {
 		t.grow()
 	}
 	i, found := t.seek(hash, k)
-	if !found {
-		t.used++
+	if found {
+		t.item(t.slots[i].item).value = v
+		return
 	}
-	t.slots[i] = openSlot[K, V]{hash, k, v}
+	t.slots[i] = openSlot{hash, uint32(t.used)}
+	t.push(openItem[K, V]{hash, k, v})
 }
 
-// remove empties a key's slot, and moves back what lies behind it because of it.
+// remove takes a key out. The last item takes the place of its item, and what lies behind its slot because of it moves back.
 func (t *open[K, V]) remove(hash uint32, k K) {
 	if t.used == 0 {
 		return
@@ -60,31 +76,29 @@ func (t *open[K, V]) remove(hash uint32, k K) {
 	if !found {
 		return
 	}
+	gap, last := t.slots[hole].item, uint32(t.used-1)
+	if x := t.item(last); gap != last {
+		i := t.home(x.hash)
+		for t.slots[i] != (openSlot{x.hash, last}) {
+			i = t.next(i)
+		}
+		t.slots[i].item = gap
+		*t.item(gap) = *x
+	}
+	t.pop()
 	for i := t.next(hole); t.slots[i].hash != 0; i = t.next(i) {
 		if t.distance(t.home(t.slots[i].hash), i) >= t.distance(hole, i) {
 			t.slots[hole], hole = t.slots[i], i
 		}
 	}
-	t.slots[hole] = openSlot[K, V]{}
-	t.used--
+	t.slots[hole] = openSlot{}
 }
 
 // all are the keys with their values, in no order. That which is visited may be removed.
 func (t *open[K, V]) all(yield func(K, V) bool) {
-	if t.used == 0 {
-		return
-	}
-	first := 0 // an empty slot: what moves back never passes it
-	for t.slots[first].hash != 0 {
-		first++
-	}
-	for i := t.next(first); i != first; {
-		s := t.slots[i]
-		if s.hash != 0 && !yield(s.key, s.value) {
+	for i := t.used - 1; i >= 0; i-- { // backwards: what takes the place of a removed one has been visited
+		if x := t.item(uint32(i)); !yield(x.key, x.value) {
 			return
-		}
-		if now := &t.slots[i]; now.hash == s.hash && now.key == s.key { // else another one has moved here
-			i = t.next(i)
 		}
 	}
 }
@@ -92,10 +106,10 @@ func (t *open[K, V]) all(yield func(K, V) bool) {
 // seek is the slot of a key, or the empty one where it would be.
 func (t *open[K, V]) seek(hash uint32, k K) (i int, found bool) {
 	for i = t.home(hash); ; i = t.next(i) {
-		switch s := &t.slots[i]; {
+		switch s := t.slots[i]; {
 		case s.hash == 0:
 			return i, false
-		case s.hash == hash && s.key == k:
+		case s.hash == hash && t.item(s.item).key == k:
 			return i, true
 		}
 	}
@@ -103,15 +117,46 @@ func (t *open[K, V]) seek(hash uint32, k K) (i int, found bool) {
 
 func (t *open[K, V]) grow() {
 	old := t.slots
-	t.slots = make([]openSlot[K, V], max(8, 2*len(old)))
+	t.slots = make([]openSlot, max(8, 2*len(old)))
 	for i := 0; i < len(t.slots); i += slotsTouched {
 		t.slots[i].hash = 0
 	}
 	for _, s := range old {
-		if s.hash != 0 {
-			i, _ := t.seek(s.hash, s.key)
-			t.slots[i] = s
+		if s.hash == 0 {
+			continue
 		}
+		i := t.home(s.hash)
+		for t.slots[i].hash != 0 {
+			i = t.next(i)
+		}
+		t.slots[i] = s
+	}
+}
+
+func (t *open[K, V]) item(i uint32) *openItem[K, V] { return &t.pages[i/pageItems][i%pageItems] }
+
+// push appends an item. Tables are many and most are small: the first page grows.
+func (t *open[K, V]) push(x openItem[K, V]) {
+	page := t.used / pageItems
+	if page == len(t.pages) {
+		var room []openItem[K, V]
+		if page > 0 {
+			room = make([]openItem[K, V], 0, pageItems)
+		}
+		t.pages = append(t.pages, room)
+	}
+	t.pages[page] = append(t.pages[page], x)
+	t.used++
+}
+
+// pop takes the last item away, and the page behind one that has become empty.
+func (t *open[K, V]) pop() {
+	t.used--
+	page := t.used / pageItems
+	t.pages[page] = t.pages[page][:t.used%pageItems]
+	if page+1 < len(t.pages) {
+		t.pages[page+1] = nil
+		t.pages = t.pages[:page+1]
 	}
 }
 

@@ -50,9 +50,12 @@ func TestOpen(t *testing.T) {
 	for k := range x.all {
 		x.remove(hash(k), k)
 	}
+	if len(x.pages) > 1 || x.used > 0 {
+		t.Errorf("%d pages left for %d keys", len(x.pages), x.used)
+	}
 	for _, s := range x.slots {
 		if s.hash != 0 {
-			t.Errorf("%d is still there", s.key)
+			t.Errorf("item %d is still there", s.item)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type shard struct {
 	mu     sync.Mutex
 	conns  open[key, entry]
 	closed bool // the VIP is gone
-	_      [16]byte
+	_      [56]byte
 }
 
 // counts of a backend; they outlive its plans.

@@ -21,7 +21,6 @@ type tuples struct {
 type tupleShard struct {
 	mu     sync.Mutex
 	owners open[uint32, tupleOwner] // by half of the hash, as the other half is what the table goes by
-	_      [24]byte
 }
 
 func newTuples() *tuples { return &tuples{seed: maphash.MakeSeed()} }
