@@ -31,6 +31,7 @@ type handOver struct {
 	asked         atomic.Int64
 	broken, moved atomic.Int64
 	late          atomic.Int64
+	shown         sync.Once // evidence of the first that is broken or has moved
 	stop          context.CancelFunc
 	running       sync.WaitGroup
 }
@@ -122,11 +123,13 @@ func (p *handOver) begin(tcp, udp, oneway int) {
 			switch {
 			case err != nil:
 				p.broken.Add(1)
-				p.t.Logf("%s %s: %v", c.LocalAddr().Network(), c.LocalAddr(), err)
+				p.t.Logf("%s %s, at %s before: %v", c.LocalAddr().Network(), c.LocalAddr(), first, err)
+				p.shown.Do(func() { p.t.Log(p.evidence(c)) })
 				return
 			case name != first:
 				p.moved.Add(1)
 				p.t.Logf("%s %s has moved from %s to %s", c.LocalAddr().Network(), c.LocalAddr(), first, name)
+				p.shown.Do(func() { p.t.Log(p.evidence(c)) })
 				return
 			}
 		}

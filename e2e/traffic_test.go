@@ -22,6 +22,7 @@ const answerLimit = 40 * time.Second
 // conn is a client's connection to such a server; over UDP, a connected socket.
 type conn struct {
 	net.Conn
+	from  *lab.Host // nil: it is a server's
 	in    *bufio.Reader
 	asked int // over UDP
 }
@@ -36,7 +37,9 @@ func dial(ctx context.Context, h *lab.Host, network, local, address string) (*co
 	if err != nil {
 		return nil, err
 	}
-	return newConn(c), nil
+	out := newConn(c)
+	out.from = h
+	return out, nil
 }
 
 // dial connects a host, until the test ends.
@@ -125,7 +128,7 @@ func (w *network) who(c *conn) string {
 	w.t.Helper()
 	name, _, err := c.ask("who")
 	if err != nil {
-		w.t.Fatalf("%s to %s: %v", c.LocalAddr(), c.RemoteAddr(), err)
+		w.t.Fatalf("%s to %s: %v\n%s", c.LocalAddr(), c.RemoteAddr(), err, w.evidence(c))
 	}
 	return name
 }

@@ -193,7 +193,12 @@ func (s *Switch) vsctl(args ...string) (string, error) {
 // Appctl runs ovs-appctl on the switch's ovs-vswitchd and returns its output.
 func (s *Switch) Appctl(args ...string) string {
 	s.lab.t.Helper()
-	return s.must(run(exec.Command("ovs-appctl", append([]string{"-t", s.path("ovs-vswitchd.ctl")}, args...)...)))
+	return s.must(s.TryAppctl(args...))
+}
+
+// TryAppctl is Appctl for what may fail.
+func (s *Switch) TryAppctl(args ...string) (string, error) {
+	return run(exec.Command("ovs-appctl", append([]string{"-t", s.path("ovs-vswitchd.ctl")}, args...)...))
 }
 
 func (s *Switch) must(out string, err error) string {
