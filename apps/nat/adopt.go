@@ -119,13 +119,13 @@ func setTo(actions []flows.Action, f flows.Field) (v flows.Value, ok bool) {
 // A client that has moved may have left a pair behind. Of two switches the one with the newer pair has the connection: the one that a
 // packet-in has added it at, as whatever else is found is of before the start; else as their ages say.
 func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.InstalledRule)) bool {
-	sh := s.shard(k)
+	sh, hash := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
 	t := p.target(found.target.id)
 	since := uint32(found.since.Unix())
-	e, known := s.find(sh, k)
+	e, known := sh.conns.get(hash, k)
 	if old := p.target(e.backend); known && e.dpid != d && old != nil && e.added == 0 && since > e.since {
 		s.leave(p, old, k, e.dpid, new(scratch))
 		s.end(sh, p, old, k)
@@ -149,11 +149,11 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 	if !known {
 		e = entry{dpid: d, backend: t.id, since: since}
 		s.size.Add(1)
-		s.enter(sh, t, k, e)
+		s.enter(sh, hash, t, k, e)
 		found.fresh = true
 	}
 	e.missing, e.rested, e.sampled, e.idle = found.missing(), 0, 0, p.idle
-	s.keep(sh, k, e)
+	sh.conns.set(hash, k, e)
 	return true
 }
 

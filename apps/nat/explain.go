@@ -37,10 +37,10 @@ func (a *App) Explain(v *apps.View, x *apps.VIP, _ flows.DPID, t apps.Tuple) (*a
 
 // connected is the backend of a live connection, nil if there is none.
 func (s *service) connected(p *plan, k key) *target {
-	sh := s.shard(k)
+	sh, hash := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	e, ok := s.find(sh, k)
+	e, ok := sh.conns.get(hash, k)
 	if !ok {
 		return nil
 	}

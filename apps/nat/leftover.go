@@ -34,9 +34,9 @@ func (a *App) takeLeftovers(out map[flows.DPID][]flows.Rule) {
 	a.leftovers = nil
 	a.mu.Unlock()
 	for _, l := range list {
-		sh := l.service.shard(l.key)
+		sh, hash := l.service.shard(l.key)
 		sh.mu.Lock()
-		e, known := l.service.find(sh, l.key)
+		e, known := sh.conns.get(hash, l.key)
 		sh.mu.Unlock()
 		back := known && e.dpid == l.dpid
 		if !back {

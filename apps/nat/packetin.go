@@ -58,7 +58,7 @@ func (a *App) addressee(v *apps.View, in *apps.Punted) (id vip.ID, ours bool) {
 func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply) bool {
 	f := in.Frame
 	k := key{f.Src.As16(), f.SrcPort, f.DstPort}
-	sh := s.shard(k)
+	sh, hash := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
@@ -71,7 +71,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 	x := a.scratch.Get().(*scratch)
 	defer a.scratch.Put(x)
 	var t *target
-	e, known := s.find(sh, k)
+	e, known := sh.conns.get(hash, k)
 	if known {
 		if t = p.target(e.backend); t == nil {
 			return true
@@ -87,7 +87,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 	}
 	switch {
 	case known:
-		if !s.resume(sh, p, t, k, &e, in, syn, x, out) {
+		if !s.resume(sh, hash, p, t, k, &e, in, syn, x, out) {
 			return true
 		}
 		a.counters.known.Add(1)
@@ -96,7 +96,7 @@ func (a *App) balance(v *apps.View, s *service, in *apps.Punted, out apps.Reply)
 		return false
 	default:
 		var why refusal
-		if t, e, why = s.make(sh, p, k, in); why != accepted {
+		if t, e, why = s.make(sh, hash, p, k, in); why != accepted {
 			return a.refused(why)
 		}
 		a.counters.connections.Add(1)
@@ -112,7 +112,8 @@ func unicast(f *apps.Frame) bool {
 
 // resume takes a packet of a known connection: its pair is missing, has been added a moment ago, or is elsewhere because the
 // client has moved. It is false when the packet cannot be sent on now; the client will send it again.
-func (s *service) resume(sh *shard, p *plan, t *target, k key, e *entry, in *apps.Punted, syn bool, x *scratch, out apps.Reply) bool {
+func (s *service) resume(sh *shard, hash uint32, p *plan, t *target, k key, e *entry, in *apps.Punted, syn bool, x *scratch,
+	out apps.Reply) bool {
 	if !t.placed {
 		return false
 	}
@@ -133,7 +134,7 @@ func (s *service) resume(sh *shard, p *plan, t *target, k key, e *entry, in *app
 		e.isn, e.begun = in.Frame.Seq, true
 	}
 	e.missing, e.rested, e.sampled, e.idle = 0, 0, 0, p.idle
-	s.keep(sh, k, *e)
+	sh.conns.set(hash, k, *e)
 	return true
 }
 

@@ -14,10 +14,8 @@ func (a *App) Prefetch(v *apps.View, in *apps.Punted) {
 	}
 	f, p := in.Frame, s.plan.Load()
 	k := key{f.Src.As16(), f.SrcPort, f.DstPort}
-	if t := s.table.Load(); t != nil {
-		h := s.hash(k)
-		t[h%shardCount].prefetch(slotHash(h))
-	}
+	sh, hash := s.shard(k)
+	sh.prefetch(hash)
 	if len(p.targets) > 0 {
 		a.tuples.prefetch(p.answer(&p.targets[0], k))
 	}

@@ -36,6 +36,7 @@ func (a *App) half(r *flows.Rule) (s *service, k key, h halves, ok bool) {
 type locked struct {
 	s      *service
 	sh     *shard
+	hash   uint32 // there
 	p      *plan
 	t      *target
 	k      key
@@ -52,11 +53,11 @@ func (a *App) with(v *apps.View, d flows.DPID, r *flows.Rule, out apps.Reply, f 
 	if !ok {
 		return
 	}
-	sh := s.shard(k)
+	sh, hash := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
-	e, known := s.find(sh, k)
+	e, known := sh.conns.get(hash, k)
 	if !known || e.dpid != d {
 		return // over, or at home elsewhere by now
 	}
@@ -66,10 +67,10 @@ func (a *App) with(v *apps.View, d flows.DPID, r *flows.Rule, out apps.Reply, f 
 	if t == nil || !x.half(p, t, k, h).Match.Equal(r.Match) {
 		return
 	}
-	f(&locked{s: s, sh: sh, p: p, t: t, k: k, e: e, x: x, nicira: nicira(v, d), out: out}, h)
+	f(&locked{s: s, sh: sh, hash: hash, p: p, t: t, k: k, e: e, x: x, nicira: nicira(v, d), out: out}, h)
 }
 
-func (c *locked) keep() { c.s.keep(c.sh, c.k, c.e) }
+func (c *locked) keep() { c.sh.conns.set(c.hash, c.k, c.e) }
 
 // end ends the connection, and deletes those of its rules that are still there.
 func (c *locked) end() {

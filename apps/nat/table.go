@@ -70,21 +70,17 @@ func newService(a *App, v *apps.View, x *apps.VIP) *service {
 	return s
 }
 
-func (s *service) shard(k key) *shard {
+// shard is where a connection is kept, and its hash there.
+func (s *service) shard(k key) (sh *shard, hash uint32) {
 	t := s.table.Load()
 	if t == nil {
 		t = s.makeTable()
 	}
-	return &t[s.hash(k)%shardCount]
+	h := s.hash(k)
+	return &t[h%shardCount], slotHash(h)
 }
 
 func (s *service) hash(k key) uint64 { return maphash.Comparable(s.seed, k) }
-
-// find is what a shard, which is locked, has under a key.
-func (s *service) find(sh *shard, k key) (entry, bool) { return sh.conns.get(slotHash(s.hash(k)), k) }
-
-// keep puts it there.
-func (s *service) keep(sh *shard, k key, e entry) { sh.conns.set(slotHash(s.hash(k)), k, e) }
 
 func (s *service) makeTable() *table {
 	s.table.CompareAndSwap(nil, new(table))
@@ -135,7 +131,7 @@ const (
 )
 
 // make makes a new connection: it chooses a backend and enters the connection, whose shard is locked.
-func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, entry, refusal) {
+func (s *service) make(sh *shard, hash uint32, p *plan, k key, in *apps.Punted) (*target, entry, refusal) {
 	f := in.Frame
 	first, ok := s.choose(p, k, vip.Flow{Client: f.Src, ClientPort: f.SrcPort, VIPPort: f.DstPort})
 	if !ok {
@@ -162,7 +158,7 @@ func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, ent
 		}
 		now := s.app.now()
 		e := entry{dpid: in.At.DPID, backend: t.id, isn: f.Seq, begun: true, since: now, added: now, idle: p.idle}
-		s.enter(sh, t, k, e)
+		s.enter(sh, hash, t, k, e)
 		return t, e, accepted
 	}
 	s.size.Add(-1)
@@ -170,8 +166,8 @@ func (s *service) make(sh *shard, p *plan, k key, in *apps.Punted) (*target, ent
 }
 
 // enter counts a connection whose size and answers have been claimed.
-func (s *service) enter(sh *shard, t *target, k key, e entry) {
-	s.keep(sh, k, e)
+func (s *service) enter(sh *shard, hash uint32, t *target, k key, e entry) {
+	sh.conns.set(hash, k, e)
 	t.counts.live.Add(1)
 	t.counts.total.Add(1)
 }

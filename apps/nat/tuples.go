@@ -1,7 +1,9 @@
 package nat
 
 import (
+	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 	"sync"
 
 	"github.com/evenflow/evenflow/apps/vip"
@@ -39,10 +41,14 @@ func (o tupleOwner) key(t fiveTuple) key {
 	return key{t.dst, t.dport, o.vport}
 }
 
+// golden is 2⁶⁴ divided by the golden ratio: an odd number without a pattern.
+const golden = 0x9e3779b97f4a7c15
+
 // find is where a tuple is kept, under which hash and key.
 func (x *tuples) find(t fiveTuple) (sh *tupleShard, hash, key uint32) {
 	sh, h := x.near(t)
-	return sh, slotHash(h), uint32(h ^ maphash.Comparable(x.seed, t.src))
+	far, near := bits.Mul64(h^binary.BigEndian.Uint64(t.src[:8]), golden^binary.BigEndian.Uint64(t.src[8:]))
+	return sh, slotHash(h), uint32(far ^ near)
 }
 
 // near is where a tuple is kept, whichever backend answers: so this is known before one is chosen. Those of one port of a client
