@@ -39,6 +39,7 @@ func TestBehindRouter(t *testing.T) {
 		"table=74, priority=110,ct_mark=0x3ea,ip,nw_src=10.10.0.0/16 actions=",
 		"table=20, priority=90,tcp,dl_src=02:00:00:00:00:01,nw_src=10.9.0.1,tp_src=8080 actions=ct(table=23,zone=60001,nat)",
 		"table=20, priority=90,tcp,dl_src=02:00:00:00:00:01,nw_src=10.9.0.2,tp_src=8080 actions=ct(table=23,zone=60001,nat)",
+		"table=20, priority=89,icmp,dl_src=02:00:00:00:00:01,icmp_type=3 actions=ct(table=23,zone=60001,nat)",
 		"table=24, priority=100,ct_state=+rpl-inv+trk,ip,dl_src=02:00:00:00:00:01,nw_dst=10.9.0.0/16 actions=ct(table=26,zone=60001,nat)",
 		"table=26, priority=100,ip,dl_src=02:00:00:00:00:01,nw_dst=10.10.0.0/16 actions=set_field:02:00:00:00:00:01->eth_dst,",
 	} {

@@ -15,6 +15,7 @@ import (
 const (
 	prioMirrored = 95 // table 20, below those of modes nat and group, which are exact in more
 	prioAnswers  = 90
+	prioRouters  = 89
 
 	prioSkip = 60 // table 77
 )
@@ -56,11 +57,16 @@ func (b *builder) host(h *topo.Host, all []apps.Served) {
 		vip netip.Addr
 	}
 	answers, selves, addrs, beside := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}, map[netip.Prefix]bool{}
+	routers := map[*apps.Family]bool{}
 	for _, l := range all {
 		a := l.Backend.Address
 		if !addrs[a] {
 			addrs[a] = true
 			b.returns(h, a)
+		}
+		if f := apps.FamilyOf(a); l.Backend.Via.IsValid() && !routers[f] {
+			routers[f] = true
+			b.errors(f, prioRouters, func() flows.Match { return f.IP().MAC(flows.EthSrc, h.MAC) })
 		}
 		for _, p := range b.view.Beside(l.Backend) {
 			if !beside[p] {
@@ -115,11 +121,15 @@ func (b *builder) toward(h *topo.Host, mac flows.MAC) {
 // returns is what an address has whatever its ports: errors about its connections, and fragments.
 func (b *builder) returns(h *topo.Host, a netip.Addr) {
 	f := apps.FamilyOf(a)
-	for _, kind := range f.Errors {
-		b.rule(apps.TableReply, prioAnswers, 0, apps.From(a).MAC(flows.EthSrc, h.MAC).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind),
-			apps.Known(b.at.Deferred, apps.TableAnswer))
-	}
+	b.errors(f, prioAnswers, func() flows.Match { return apps.From(a).MAC(flows.EthSrc, h.MAC) })
 	b.rule(apps.TableReply, prioAnswers, 0, apps.Fragment(apps.From(a).MAC(flows.EthSrc, h.MAC)), apps.Known(b.at.Deferred, apps.TableAnswer))
+}
+
+// errors are those about connections from a sender: a backend, or a gateway, who also brings those of routers behind it.
+func (b *builder) errors(f *apps.Family, priority uint16, from func() flows.Match) {
+	for _, kind := range f.Errors {
+		b.rule(apps.TableReply, priority, 0, from().Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind), apps.Known(b.at.Deferred, apps.TableAnswer))
+	}
 }
 
 // mirrored is the way of a host's answers to itself, or of one behind it to another, back through both zones.

@@ -30,8 +30,9 @@ const (
 
 	prioChosen = 100 // table 42
 
-	prioAnswer = 90 // table 70
-	prioApart  = 20
+	prioAnswer  = 90 // table 70
+	prioRouters = 89
+	prioApart   = 20
 
 	prioOpens      = 121 // table 71
 	prioStateless  = 120

@@ -161,6 +161,7 @@ func TestBehindRouter(t *testing.T) {
 		"table=41, priority=120,ct_mark=0x3e9 actions=set_field:02:09:00:00:00:01->eth_dst,resubmit(,60)",
 		"table=41, priority=130,ct_mark=0x3e9,ip,nw_src=10.9.0.0/16 actions=",
 		"table=70, priority=90,tcp,nw_src=10.9.0.1,tp_src=8080 actions=ct(table=71,zone=60001,nat)",
+		"table=70, priority=89,icmp,dl_src=02:09:00:00:00:01,icmp_type=3 actions=ct(table=71,zone=60001,nat)",
 		"table=21, priority=110,ip,nw_dst=10.0.0.100 actions=resubmit(,30)",
 		"table=21, priority=100,ip,nw_src=10.9.0.1,nw_dst=10.9.0.0/16 actions=ct(table=22,zone=60001,nat)",
 		"table=22, priority=100,ip,nw_dst=10.9.0.0/16 actions=set_field:02:ef:00:00:00:01->eth_src,set_field:02:09:00:00:00:01->eth_dst,",

@@ -62,10 +62,11 @@ func (b *builder) host(h *topo.Host, all []listener) {
 		vip netip.Addr
 	}
 	answers, selves, addrs, beside := map[port]bool{}, map[self]bool{}, map[netip.Addr]bool{}, map[netip.Prefix]bool{}
+	routers := map[*apps.Family]bool{}
 	for _, l := range all {
 		if !addrs[l.addr] {
 			addrs[l.addr] = true
-			b.related(h, l.addr)
+			b.related(l.addr)
 			if h.At.DPID == b.dpid {
 				b.hairback(h, l.addr, b.view.Beside(l.Backend), beside)
 			}
@@ -81,6 +82,10 @@ func (b *builder) host(h *topo.Host, all []listener) {
 				to := l.from(m).Addr(apps.FamilyOf(l.addr).Dst, l.VIP.Address)
 				b.rule(apps.TableReply, prioHairback, 0, to, l.through(l.VIP.Hairpin, apps.TableHairpin)...)
 			}
+		}
+		if f := apps.FamilyOf(l.addr); l.Backend.Via.IsValid() && !routers[f] {
+			routers[f] = true
+			b.errors(f, prioRouters, func() flows.Match { return f.IP().MAC(flows.EthSrc, h.MAC) })
 		}
 		b.untracked(h, l)
 	}
@@ -102,12 +107,16 @@ func (l *listener) through(zone uint16, table uint8) (out []flows.Action) {
 }
 
 // related is what an address of a host has whatever its ports: errors that it sends about connections, and fragments.
-func (b *builder) related(h *topo.Host, a netip.Addr) {
-	f := apps.FamilyOf(a)
-	for _, kind := range f.Errors {
-		b.rule(apps.TableEgress, prioAnswer, 0, apps.From(a).Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind), apps.Known(b.zone, apps.TableUnNAT))
-	}
+func (b *builder) related(a netip.Addr) {
+	b.errors(apps.FamilyOf(a), prioAnswer, func() flows.Match { return apps.From(a) })
 	b.rule(apps.TableEgress, prioAnswer, 0, apps.Fragment(apps.From(a)), apps.Known(b.zone, apps.TableUnNAT))
+}
+
+// errors are those about connections from a sender: a backend, or a gateway, who also brings those of routers behind it.
+func (b *builder) errors(f *apps.Family, priority uint16, from func() flows.Match) {
+	for _, kind := range f.Errors {
+		b.rule(apps.TableEgress, priority, 0, from().Num(flows.IPProto, f.ICMP).Num(f.ICMPType, kind), apps.Known(b.zone, apps.TableUnNAT))
+	}
 }
 
 // hairback is the steps back from an address to itself, or to whoever is behind the same gateway. Those that have a second step are in done.

@@ -53,6 +53,9 @@ func explanation(src, dst, proto string, x apps.Explanation) string {
 	if backend == "" {
 		backend = "- " + x.Reason
 	}
+	if x.Via != "" {
+		backend += " via " + x.Via
+	}
 	head.add("backend", backend)
 	if x.Detail != "" {
 		head.add("how", x.Detail)

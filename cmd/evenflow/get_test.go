@@ -30,7 +30,8 @@ const dnsRead = `{"name":"dns","address":"10.0.0.100","protocol":"udp","port":"5
 	"version":1,"origin":"file","status":{"phase":"down","reason":"no backends","applied":[],"backends":[]}}`
 
 const gatewayRead = `{"name":"far","address":"10.0.0.102","protocol":"tcp","port":"80","mode":"deferred","gateways":["0000000000000001","0000000000000002"],
-	"backends":[],"version":2,"origin":"api","status":{"phase":"up","reason":"","applied":[],"backends":[],
+	"backends":[{"name":"b1","address":"10.8.0.5","port":8080}],"version":2,"origin":"api","status":{"phase":"up","reason":"","applied":[],"backends":[
+	{"name":"b1","state":"up","reason":"","via":"10.0.0.1","since":"2026-05-01T11:00:00Z","connections":null,"new_connections":0,"share":1}],
 	"handover":{"step":"flip","generation":9,"generations":3,"pins":1007,"cells":2820,"settle_time":"412ms","waiting":"for switch 0000000000000002"}}}`
 
 const switchesRead = `{"items":[
@@ -76,7 +77,7 @@ func reads() map[string]answer {
 		"GET /api/v1/imbalance":          {body: `{"items":[` + imbalanceRead + `,` + untestedRead + `]}`},
 		"GET /api/v1/vips/web/imbalance": {body: imbalanceRead},
 		"GET /api/v1/vips/dns/imbalance": {body: untestedRead},
-		"GET /api/v1/explain": {body: `{"vip":"web","mode":"group","dpid":"0000000000000001","backend":"b1","reason":"","switches":[
+		"GET /api/v1/explain": {body: `{"vip":"web","mode":"group","dpid":"0000000000000001","backend":"b1","via":"10.0.0.1","reason":"","switches":[
 			{"dpid":"0000000000000001","hash":"murmur","backend":"b1","reason":""},
 			{"dpid":"0000000000000002","hash":"","backend":"","reason":"its hash is not known"}]}`},
 		"GET /readyz": {body: `{"status":"ready"}`},
@@ -151,7 +152,8 @@ version   2, declared by api
 gateways  0000000000000001, 0000000000000002
 handover  step flip, generation 9, 3 kept, 1007 pins in 2820 cells, the last change took 412ms: for switch 0000000000000002
 
-BACKEND  ADDRESS  WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE  REASON
+BACKEND  ADDRESS                     WEIGHT  ADMIN  STATE  SINCE  CONNECTIONS  NEW  SHARE   REASON
+b1       10.8.0.5:8080 via 10.0.0.1  1       -      up     60m    ?            0    100.0%  -
 `},
 		{"get switches", `
 DPID              STATE  SINCE  OPENFLOW  HASH    ADDRESS          RULES  PACKET-INS  DROPPED  NOTE
@@ -215,7 +217,7 @@ b1    -       -   1         -     -          not heard yet
 connection  10.0.0.9:40000 to 10.0.0.100:80/tcp
 vip         web, mode group
 client      at switch 0000000000000001
-backend     b1
+backend     b1 via 10.0.0.1
 
 SWITCH            HASH    BACKEND  REASON
 0000000000000001  murmur  b1       -

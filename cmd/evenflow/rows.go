@@ -79,6 +79,9 @@ func (t *terminal) vipText(raw []byte) (string, error) {
 		if b.Port != 0 {
 			address = fmt.Sprintf("%s:%d", b.Address, b.Port)
 		}
+		if s.Via != "" {
+			address += " via " + s.Via
+		}
 		if b.Weight != nil {
 			weight = *b.Weight
 		}

@@ -127,6 +127,7 @@ function Row({
         <span>
           {b.address}
           <span class="muted">:{b.port || v.port}</span>
+          {st?.via && <span class="muted small"> via {st.via}</span>}
         </span>
       </td>
       <td data-label="Weight" class="right num">

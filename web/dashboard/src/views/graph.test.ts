@@ -26,6 +26,16 @@ it("the network becomes nodes and edges", () => {
     ["1", "m1", 0],
     ["1", "m2", 0],
   ]);
+  const behind = {
+    name: "far",
+    backends: [{ name: "b1", address: "10.8.0.5" }],
+    status: { backends: [{ name: "b1", state: "up", via: "10.0.0.2" }] },
+  } as never;
+  const gateway = build([sw("1", true)], [], all, [behind], false, true, () => "x");
+  expect(gateway.nodes.map((n) => [n.id, n.label])).toEqual([
+    ["1", "switch 1"],
+    ["m2", "far/b1\n10.0.0.2"],
+  ]);
   const less = build([sw("1", true)], [link], all, [vip], false, true, () => "x");
   expect(less.nodes.map((n) => n.id)).toEqual(["1", "m1"]); // backends stay, links to what is not there go
   expect(less.edges.length).toBe(1);

@@ -34,15 +34,17 @@ interface Role {
   state: string;
 }
 
-/** What backends an address is. */
+/** What backends are reached at an address: their own or, of those behind a gateway, that one's. */
 export function roles(vips: VIP[]): Map<string, Role[]> {
   const out = new Map<string, Role[]>();
   for (const v of vips) {
-    const state = new Map(v.status.backends.map((b) => [b.name, b.state]));
+    const status = new Map(v.status.backends.map((b) => [b.name, b]));
     for (const b of v.backends) {
-      const list = out.get(b.address) ?? [];
-      list.push({ vip: v.name, backend: b.name, state: state.get(b.name) ?? "unknown" });
-      out.set(b.address, list);
+      const s = status.get(b.name);
+      const at = s?.via ?? b.address;
+      const list = out.get(at) ?? [];
+      list.push({ vip: v.name, backend: b.name, state: s?.state ?? "unknown" });
+      out.set(at, list);
     }
   }
   return out;
