@@ -147,6 +147,7 @@ type Punted struct {
 	At     topo.PortID
 	Table  uint8
 	Cookie uint64 // of the rule that sent it
+	Came   uint32 // Unix time in seconds; 0: now
 	Frame  *Frame
 }
 

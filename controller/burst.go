@@ -24,27 +24,27 @@ func (sw *Switch) packetIn(h openflow.Header, msg []byte) {
 			sw.burst = new(burst)
 		}
 	}
-	r := sw.burst
-	if err := openflow.ParsePacketIn(msg, &r.ins[r.n]); err != nil {
+	b := sw.burst
+	if err := openflow.ParsePacketIn(msg, &b.ins[b.n]); err != nil {
 		sw.bad(h, err)
 		return
 	}
 	sw.received.tally[packetIns]++
-	if r.n++; r.n == burstMax {
+	if b.n++; b.n == burstMax {
 		sw.handOn()
 	}
 }
 
 // handOn hands on the packet-ins in the burst, so that they come before what was read after them.
 func (sw *Switch) handOn() {
-	r := sw.burst
-	if r == nil {
+	b := sw.burst
+	if b == nil {
 		return
 	}
-	if r.n > 0 {
-		sw.c.h.PacketIns(sw, r.ins[:r.n])
+	if b.n > 0 {
+		sw.c.h.PacketIns(sw, b.ins[:b.n])
 	}
-	clear(r.ins[:r.n]) // of what points to the session's buffer
-	r.n, sw.burst = 0, nil
-	sw.c.bursts.Put(r)
+	clear(b.ins[:b.n]) // of what points to the session's buffer
+	b.n, sw.burst = 0, nil
+	sw.c.bursts.Put(b)
 }

@@ -23,44 +23,45 @@ func (e *Engine) PacketIns(sw *controller.Switch, ins []openflow.PacketIn) {
 	if s == nil {
 		return
 	}
-	r, _ := e.bursts.Get().(*burst)
-	if r == nil {
-		r = new(burst)
+	b, _ := e.bursts.Get().(*burst)
+	if b == nil {
+		b = new(burst)
 	}
-	defer e.bursts.Put(r)
+	defer e.bursts.Put(b)
 	v := e.view.Load()
 	for len(ins) > 0 {
 		now := ins[:min(len(ins), burstMax)]
 		ins = ins[len(now):]
-		n := e.takeApart(s, v, now, r)
+		n := e.takeApart(s, v, now, b)
 		for i := range n {
-			h := e.packetIn[r.class[i]]
-			if h == nil || !h.PacketIn(v, &r.punted[i], s) {
+			h := e.packetIn[b.class[i]]
+			if h == nil || !h.PacketIn(v, &b.punted[i], s) {
 				e.undelivered.unclaimed.Add(1)
 			}
 		}
-		clear(r.frames[:n]) // of what points to the session's buffer
+		clear(b.frames[:n]) // of what points to the session's buffer
 	}
 }
 
 // takeApart fills the burst and has fetched what its apps need. n is how many packet-ins are for apps.
-func (e *Engine) takeApart(s *session, v *apps.View, ins []openflow.PacketIn, r *burst) (n int) {
+func (e *Engine) takeApart(s *session, v *apps.View, ins []openflow.PacketIn, b *burst) (n int) {
+	came := uint32(e.cfg.Now().Unix())
 	for i := range ins {
 		in := &ins[i]
 		if e.hashAnswer(s, in) || e.codeAnswer(s, in) {
 			continue
 		}
-		f, p := &r.frames[n], &r.punted[n]
+		f, p := &b.frames[n], &b.punted[n]
 		if err := apps.ParseFrame(in.Data, f); err != nil {
 			e.undelivered.malformed.Add(1)
 			continue
 		}
-		*p = apps.Punted{At: topo.PortID{DPID: s.dpid, No: in.InPort}, Table: in.Table, Cookie: in.Cookie, Frame: f}
+		*p = apps.Punted{At: topo.PortID{DPID: s.dpid, No: in.InPort}, Table: in.Table, Cookie: in.Cookie, Came: came, Frame: f}
 		_, class, _, ours := apps.SplitCookie(in.Cookie)
 		if !ours {
 			class = classOf(v, f)
 		}
-		r.class[n] = class
+		b.class[n] = class
 		if far := e.prefetch[class]; far != nil && len(ins) > 1 {
 			far.Prefetch(v, p)
 		}

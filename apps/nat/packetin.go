@@ -125,7 +125,7 @@ func (s *service) resume(sh *shard, hash uint32, p *plan, t *target, k key, e *e
 		s.leave(p, t, k, e.dpid, x)
 		e.dpid = in.At.DPID
 	}
-	e.added = s.app.now()
+	e.added = s.app.came(in)
 	if syn && e.begun && in.Frame.Seq != e.isn {
 		e.since = e.added
 		t.counts.total.Add(1)

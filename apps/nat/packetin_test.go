@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -416,5 +417,23 @@ func TestList(t *testing.T) {
 	}
 	if got := r.app.List(8, 2); got != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A packet-in that says when it came spares a look at the clock.
+func TestCame(t *testing.T) {
+	v := view(newVIP(1))
+	app := New(Config{Now: func() time.Time {
+		t.Error("the clock was read")
+		return time.Now()
+	}})
+	app.Sync(v)
+	in := syn(client).punted(v.VIPs)
+	in.Came = 1000
+	app.PacketIn(v, in, &recorder{})
+	s := (*app.services.Load())[7]
+	sh, hash := s.shard(key{in.Frame.Src.As16(), in.Frame.SrcPort, 80})
+	if e, _ := sh.conns.get(hash, key{in.Frame.Src.As16(), in.Frame.SrcPort, 80}); e.since != 1000 || e.added != 1000 {
+		t.Errorf("since %d, added %d", e.since, e.added)
 	}
 }

@@ -156,7 +156,7 @@ func (s *service) make(sh *shard, hash uint32, p *plan, k key, in *apps.Punted) 
 		case !s.app.tuples.claim(p.answer(t, k), tupleOwner{s.id, k.vport, t.addr == k.client}):
 			continue
 		}
-		now := s.app.now()
+		now := s.app.came(in)
 		e := entry{dpid: in.At.DPID, backend: t.id, isn: f.Seq, begun: true, since: now, added: now, idle: p.idle}
 		s.enter(sh, hash, t, k, e)
 		return t, e, accepted
@@ -187,6 +187,14 @@ func (p *plan) answer(t *target, k key) fiveTuple {
 		peer = p.addr
 	}
 	return fiveTuple{t.addr, peer, t.listens(k.vport), k.port, uint16(p.proto)}
+}
+
+// came is when a packet-in came: what comes together is spared a look at the clock for each.
+func (a *App) came(in *apps.Punted) uint32 {
+	if in.Came != 0 {
+		return in.Came
+	}
+	return a.now()
 }
 
 func (a *App) now() uint32 { return uint32(a.cfg.Now().Unix()) }
