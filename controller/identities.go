@@ -12,7 +12,8 @@ type identities struct {
 	numbers map[Owner]int
 	owners  []seat // by number
 	free    []int
-	tenants map[key][]tenant
+	tenants map[key]tenant
+	others  map[key][]tenant // further ones of an identity: only at a change, or by mistake, there are any
 }
 
 // seat is an owner with a number, as long as a session has a claim of it.
@@ -21,14 +22,14 @@ type seat struct {
 	claims int
 }
 
-// tenant is an owner who has an object of an identity in some switch. Only at a change, or by mistake, an identity has several.
+// tenant is an owner who has an object of an identity in some switch.
 type tenant struct {
 	number int32
 	blocks int32 // of the owner's that have the object
 }
 
 func newIdentities() *identities {
-	return &identities{numbers: map[Owner]int{}, tenants: map[key][]tenant{}}
+	return &identities{numbers: map[Owner]int{}, tenants: map[key]tenant{}, others: map[key][]tenant{}}
 }
 
 // number is an owner's; false if no session has a claim of it.
@@ -99,11 +100,16 @@ func (x *identities) claim(o Owner, from, to *State) int {
 // settle enters an owner for all identities of a block.
 func (x *identities) settle(b *Block, n int) {
 	for _, k := range b.keys {
-		list := x.tenants[k]
+		t, taken := x.tenants[k]
+		if !taken || t.number == int32(n) {
+			x.tenants[k] = tenant{number: int32(n), blocks: t.blocks + 1}
+			continue
+		}
+		list := x.others[k]
 		if i := find(list, n); i >= 0 {
 			list[i].blocks++
 		} else {
-			x.tenants[k] = append(list, tenant{number: int32(n), blocks: 1})
+			x.others[k] = append(list, tenant{number: int32(n), blocks: 1})
 		}
 	}
 }
@@ -111,16 +117,33 @@ func (x *identities) settle(b *Block, n int) {
 // leave undoes settle.
 func (x *identities) leave(b *Block, n int) {
 	for _, k := range b.keys {
-		list := x.tenants[k]
-		i := find(list, n)
-		if list[i].blocks--; list[i].blocks > 0 {
+		t, list := x.tenants[k], x.others[k]
+		if t.number != int32(n) {
+			i := find(list, n)
+			if list[i].blocks--; list[i].blocks == 0 {
+				x.set(k, slices.Delete(list, i, i+1))
+			}
 			continue
 		}
-		if list = slices.Delete(list, i, i+1); len(list) == 0 {
+		t.blocks--
+		switch {
+		case t.blocks > 0:
+			x.tenants[k] = t
+		case len(list) > 0:
+			x.tenants[k] = list[0]
+			x.set(k, list[1:])
+		default:
 			delete(x.tenants, k)
-		} else {
-			x.tenants[k] = list
 		}
+	}
+}
+
+// set says who else has an identity.
+func (x *identities) set(k key, others []tenant) {
+	if len(others) == 0 {
+		delete(x.others, k)
+	} else {
+		x.others[k] = others
 	}
 }
 
@@ -133,7 +156,11 @@ func find(list []tenant, n int) int {
 func (x *identities) having(k key, yield func(n int, o Owner) bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, t := range x.tenants[k] {
+	t, taken := x.tenants[k]
+	if !taken || !yield(int(t.number), x.owners[t.number].owner) {
+		return
+	}
+	for _, t := range x.others[k] {
 		if !yield(int(t.number), x.owners[t.number].owner) {
 			return
 		}

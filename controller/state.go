@@ -24,9 +24,20 @@ func NewBlock(s flows.State, like *Block) *Block {
 		object
 		place int
 	}
-	all := make([]entry, 0, len(s.Meters)+len(s.Groups)+len(s.Rules))
+	var rules []flows.RuleKey
+	if like == nil {
+		s.Rules, rules = flows.Pack(s.Rules), flows.Keys(s.Rules)
+	}
+	others := len(s.Meters) + len(s.Groups)
+	all := make([]entry, 0, others+len(s.Rules))
 	for i, o := range objects(&s) {
-		all = append(all, entry{o.key(), o, i})
+		k := key{class: aRule}
+		if o.rule == nil || rules == nil {
+			k = o.key()
+		} else {
+			k.rule = rules[i-others]
+		}
+		all = append(all, entry{k, o, i})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return a.key.compare(b.key) })
 	b := &Block{objects: make([]object, len(all)), keys: make([]key, len(all)), places: make([]int32, len(all))}

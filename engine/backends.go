@@ -16,6 +16,7 @@ func (e *Engine) noteBackends(old, v *apps.View) {
 		if old != nil && old.VIP(x.ID) == x {
 			continue
 		}
+		e.status.expectBackends(x.ID, len(x.Backends))
 		for i := range x.Backends {
 			b := &x.Backends[i]
 			changed := e.status.backendIs(x.ID, b.ID, b.State, now)
@@ -26,6 +27,15 @@ func (e *Engine) noteBackends(old, v *apps.View) {
 				e.tell("backend", x.Spec.Name+"/"+b.Name, withReason(string(b.State), b.Reason))
 			}
 		}
+	}
+}
+
+// expectBackends makes room for the backends of a VIP that is new.
+func (s *status) expectBackends(id vip.ID, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.backends[id] == nil {
+		s.backends[id] = make([]since, 0, n)
 	}
 }
 

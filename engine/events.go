@@ -18,6 +18,7 @@ import (
 const (
 	maxEvents      = 10000 // kept
 	maxPending     = 4096  // told and not written yet
+	maxTexts       = 256   // messages that are looked for among those of late
 	eventPause     = 100 * time.Millisecond
 	sequenceEvents = "events"
 )
@@ -36,9 +37,10 @@ type eventLog struct {
 	mu       sync.Mutex
 	pending  []apps.Event // without ids yet
 	throttle throttle
-	lost     uint64       // events that were not kept for want of room
-	events   []apps.Event // the newest maxEvents, ids rising
-	last     uint64       // the last id given
+	lost     uint64            // events that were not kept for want of room
+	events   []apps.Event      // the newest maxEvents, ids rising
+	texts    map[string]string // messages of late: ten thousand backends that come up say the same
+	last     uint64            // the last id given
 	changed  chan struct{}
 
 	// The writer's own.
@@ -48,7 +50,8 @@ type eventLog struct {
 
 // loadEvents reads the events of former runs. One that cannot be read is passed over: history must not prevent a start.
 func loadEvents(st store.Store, log logrus.FieldLogger) (*eventLog, error) {
-	l := &eventLog{store: st, log: log, told: make(chan struct{}, 1), soon: make(chan struct{}, 1), changed: make(chan struct{})}
+	l := &eventLog{store: st, log: log, told: make(chan struct{}, 1), soon: make(chan struct{}, 1),
+		texts: map[string]string{}, changed: make(chan struct{})}
 	err := st.View(func(tx store.Tx) (err error) {
 		if l.last, err = store.LastID(tx, sequenceEvents); err != nil {
 			return err
@@ -70,6 +73,14 @@ func loadEvents(st store.Store, log logrus.FieldLogger) (*eventLog, error) {
 
 // keep adds an event that has its id.
 func (l *eventLog) keep(e apps.Event) {
+	if same, ok := l.texts[e.Message]; ok {
+		e.Message = same
+	} else {
+		if len(l.texts) == maxTexts {
+			clear(l.texts)
+		}
+		l.texts[e.Message] = e.Message
+	}
 	l.events = append(l.events, e)
 	if n := len(l.events) - maxEvents; n > 0 {
 		for i := range n {
@@ -220,7 +231,7 @@ func (e *Engine) tell(kind, subject, message string) { e.tellOf("", kind, subjec
 // tellOf is tell of something that came from somewhere.
 func (e *Engine) tellOf(origin vip.Origin, kind, subject, message string) {
 	if message, ok := e.events.add(apps.Event{Time: e.cfg.Now(), Kind: kind, Subject: subject, Message: message, Origin: origin}); ok {
-		e.log.WithField("kind", kind).WithField("subject", subject).Info(message)
+		e.log.WithFields(logrus.Fields{"kind": kind, "subject": subject}).Info(message)
 	}
 }
 

@@ -16,8 +16,21 @@ const (
 	echoReplyIPv6   = 129
 )
 
-// back sends a frame to where it came from.
-var back = []flows.Action{flows.Output{Port: flows.PortIn}}
+// Actions of all answers.
+var (
+	toInPort = flows.Action(flows.Output{Port: flows.PortIn})
+	back     = []flows.Action{toInPort} // to where the frame came from
+
+	toSender  = move(flows.EthSrc, flows.EthDst)
+	fromVIPs  = flows.Action(flows.SetMAC(flows.EthSrc, apps.VIPMAC))
+	isReply   = flows.Action(flows.SetNum(flows.ARPOp, apps.ARPReply))
+	toAsker   = move(flows.ARPSHA, flows.ARPTHA)
+	toAddress = move(flows.ARPSPA, flows.ARPTPA)
+
+	backIPv4, backIPv6 = move(flows.IPv4Src, flows.IPv4Dst), move(flows.IPv6Src, flows.IPv6Dst)
+	ownHops            = flows.Action(flows.SetNum(flows.IPTTL, ownTTL))
+	isEcho, isEchoIPv6 = flows.Action(flows.SetNum(flows.ICMPv4Type, echoReply)), flows.Action(flows.SetNum(flows.ICMPv6Type, echoReplyIPv6))
+)
 
 func move(src, dst flows.Field) flows.Action {
 	bits := uint16(src.Bits())
@@ -26,23 +39,19 @@ func move(src, dst flows.Field) flows.Action {
 
 // answerARP turns a request for an address into the answer that it is at a MAC.
 func answerARP(a netip.Addr, m flows.MAC) []flows.Action {
-	return append([]flows.Action{
-		move(flows.EthSrc, flows.EthDst), flows.SetMAC(flows.EthSrc, m),
-		flows.SetNum(flows.ARPOp, apps.ARPReply),
-		move(flows.ARPSHA, flows.ARPTHA), flows.SetMAC(flows.ARPSHA, m),
-		move(flows.ARPSPA, flows.ARPTPA), flows.SetField{Field: flows.ARPSPA, Value: flows.AddrValue(a)},
-	}, back...)
+	return []flows.Action{
+		toSender, flows.SetMAC(flows.EthSrc, m), isReply,
+		toAsker, flows.SetMAC(flows.ARPSHA, m),
+		toAddress, flows.SetField{Field: flows.ARPSPA, Value: flows.AddrValue(a)},
+		toInPort,
+	}
 }
 
 // answerEcho turns a ping of an address of ours into its answer; the switch mends the checksums.
 func answerEcho(a netip.Addr) []flows.Action {
-	src, dst, kind := flows.IPv4Src, flows.IPv4Dst, flows.SetNum(flows.ICMPv4Type, echoReply)
+	src, toSource, kind := flows.IPv4Src, backIPv4, isEcho
 	if !a.Is4() {
-		src, dst, kind = flows.IPv6Src, flows.IPv6Dst, flows.SetNum(flows.ICMPv6Type, echoReplyIPv6)
+		src, toSource, kind = flows.IPv6Src, backIPv6, isEchoIPv6
 	}
-	return append([]flows.Action{
-		move(flows.EthSrc, flows.EthDst), flows.SetMAC(flows.EthSrc, apps.VIPMAC),
-		move(src, dst), flows.SetField{Field: src, Value: flows.AddrValue(a)},
-		flows.SetNum(flows.IPTTL, ownTTL), kind,
-	}, back...)
+	return []flows.Action{toSender, fromVIPs, toSource, flows.SetField{Field: src, Value: flows.AddrValue(a)}, ownHops, kind, toInPort}
 }

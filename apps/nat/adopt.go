@@ -206,11 +206,11 @@ func (a *App) Connections(id vip.ID, backend uint32) (live, total int64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.counts[backend]
-	if c == nil {
+	i, known := s.place(backend)
+	if !known {
 		return 0, 0
 	}
-	return c.live.Load(), c.total.Load()
+	return s.counts[i].live.Load(), s.counts[i].total.Load()
 }
 
 // Total is how many connections a VIP has ever had, also to backends that have left.

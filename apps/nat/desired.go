@@ -66,14 +66,15 @@ func desired(v *apps.View, x *apps.VIP, nicira bool) flows.State {
 		s.Rules = append(s.Rules, flows.Rule{Table: table, Priority: priority, Cookie: cookie, Match: m, Actions: actions})
 	}
 	for _, p := range x.Ports.Masks() {
-		rule(apps.TableVIP, prioVIP, toVIP(x, p), enter)
+		m := toVIP(x, p)
+		rule(apps.TableVIP, prioVIP, m, enter)
 		if !kept {
 			continue
 		}
-		rule(apps.TableSelect, prioMiss, toVIP(x, p), punt)
+		rule(apps.TableSelect, prioMiss, m, punt)
 		if nicira && x.Spec.Protocol == vip.TCP {
 			const syn, ack = apps.SYN, apps.ACK
-			rule(apps.TableSelect, prioSYN, toVIP(x, p).NumMasked(flows.TCPFlags, syn, syn|ack), punt)
+			rule(apps.TableSelect, prioSYN, m.Clone().NumMasked(flows.TCPFlags, syn, syn|ack), punt)
 		}
 	}
 	if !usable {

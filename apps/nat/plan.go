@@ -50,7 +50,8 @@ func newPlan(s *service, v *apps.View, x *apps.VIP, old *plan) *plan {
 	all := make([]vip.Candidate, len(x.Backends))
 	for i := range x.Backends {
 		b := &x.Backends[i]
-		t := target{id: b.ID, name: b.Name, addr: b.Address.As16(), port: b.Port, takes: takes(b), cut: !v.Keeps(b), counts: s.counted(b.ID)}
+		t := target{id: b.ID, name: b.Name, addr: b.Address.As16(), port: b.Port, takes: takes(b), cut: !v.Keeps(b),
+			counts: s.counted(b.ID, len(x.Backends))}
 		if b.Host != nil {
 			t.at, t.mac, t.placed = b.Host.At, b.Host.MAC, true
 		} else if was := old.target(b.ID); was != nil {

@@ -1,7 +1,9 @@
 package nat
 
 import (
+	"cmp"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -47,6 +49,11 @@ type shard struct {
 // counts of a backend; they outlive its plans.
 type counts struct{ live, total atomic.Int64 }
 
+type backendCounts struct {
+	backend uint32
+	*counts
+}
+
 // service is the runtime of a VIP. What the plan says holds for whoever has a shard's lock: Sync stores a new plan first and
 // then visits every shard, so that no connection can be made by an old plan and stay behind.
 type service struct {
@@ -60,12 +67,12 @@ type service struct {
 	affinity atomic.Pointer[affinity] // nil before the first client that is bound
 
 	mu     sync.Mutex
-	counts map[uint32]*counts // by backend id, also of those that have left
+	counts []backendCounts    // by backend id, also of those that have left
 	loads  map[uint32]float64 // of backends' ports, by id, for schedulers that go by them
 }
 
 func newService(a *App, v *apps.View, x *apps.VIP) *service {
-	s := &service{app: a, id: x.ID, seed: maphash.MakeSeed(), counts: map[uint32]*counts{}}
+	s := &service{app: a, id: x.ID, seed: maphash.MakeSeed()}
 	s.plan.Store(newPlan(s, v, x, nil))
 	return s
 }
@@ -95,16 +102,23 @@ func (s *service) shards() []shard {
 	return nil
 }
 
-// counted are the counts of a backend.
-func (s *service) counted(backend uint32) *counts {
+// counted are the counts of a backend; backends are how many there are.
+func (s *service) counted(backend uint32, backends int) *counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.counts[backend]
-	if c == nil {
-		c = new(counts)
-		s.counts[backend] = c
+	i, known := s.place(backend)
+	if !known {
+		if s.counts == nil {
+			s.counts = make([]backendCounts, 0, backends)
+		}
+		s.counts = slices.Insert(s.counts, i, backendCounts{backend, new(counts)})
 	}
-	return c
+	return s.counts[i].counts
+}
+
+// place is where a backend's counts are, or would be. The caller holds mu.
+func (s *service) place(backend uint32) (i int, known bool) {
+	return slices.BinarySearchFunc(s.counts, backend, func(c backendCounts, id uint32) int { return cmp.Compare(c.backend, id) })
 }
 
 // scheduler is the one of the last plan as long as the VIP names it.

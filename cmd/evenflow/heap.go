@@ -9,14 +9,15 @@ import (
 )
 
 const (
+	// heapInterval is between two looks. The heap is given room for what is allocated in the last two of them, so that what is done
+	// every other second is not taken for more than it is.
 	heapInterval = time.Second
-	// heapCycle is the time between two collections that the heap is given room for.
-	heapCycle = 2 * time.Second
 	// heapRelease is how long little must have happened before what is free is given back to the system, and again then.
 	heapRelease = 10 * time.Second
 
 	leastPercent, mostPercent = 5, 100 // of GOGC
 	stepPercent               = 5      // smaller changes are not made
+	quietPercent              = 20     // what little is
 )
 
 // keepHeapSmall follows the work with the garbage collector's percentage until ctx ends. Go lets the heap grow to twice what is
@@ -27,7 +28,7 @@ func keepHeapSmall(ctx context.Context) {
 	_, fixed := os.LookupEnv("GOGC")
 	tick := time.NewTicker(heapInterval)
 	defer tick.Stop()
-	h := readHeap()
+	old, h := readHeap(), readHeap()
 	percent, quiet := mostPercent, time.Duration(0)
 	for {
 		select {
@@ -35,14 +36,14 @@ func keepHeapSmall(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		old := h
-		h = readHeap()
-		next := heapPercent(h.allocated-old.allocated, h.live)
+		before := old
+		old, h = h, readHeap()
+		next := heapPercent(h.allocated-before.allocated, h.live)
 		if !fixed && (next-percent >= stepPercent || percent-next >= stepPercent) {
 			percent = next
 			debug.SetGCPercent(percent)
 		}
-		if quiet += heapInterval; next > 2*leastPercent {
+		if quiet += heapInterval; next > quietPercent {
 			quiet = 0
 		}
 		if quiet >= heapRelease {
@@ -52,13 +53,12 @@ func keepHeapSmall(ctx context.Context) {
 	}
 }
 
-// heapPercent is the percentage for a heap with live bytes in use, in which as many as allocated are in heapInterval.
+// heapPercent is the percentage for a heap with live bytes in use, to which as many as allocated come between two collections.
 func heapPercent(allocated, live uint64) int {
 	if live == 0 {
 		return mostPercent
 	}
-	room := float64(allocated) * heapCycle.Seconds() / heapInterval.Seconds()
-	return int(min(max(100*room/float64(live), leastPercent), mostPercent))
+	return int(min(max(100*float64(allocated)/float64(live), leastPercent), mostPercent))
 }
 
 // heap is what the runtime says of the heap.

@@ -8,14 +8,14 @@ func TestHeapPercent(t *testing.T) {
 		allocated, live uint64
 		want            int
 	}{
-		{0, 0, 100},           // before the first collection
-		{0, 20 * mb, 10},      // nothing happens
-		{1 * mb, 40 * mb, 10}, // next to nothing
-		{5 * mb, 20 * mb, 50}, // room for two seconds
+		{0, 0, 100},          // before the first collection
+		{0, 20 * mb, 5},      // nothing happens
+		{1 * mb, 40 * mb, 5}, // next to nothing
+		{10 * mb, 20 * mb, 50},
 		{50 * mb, 20 * mb, 100},
 	} {
 		if got := heapPercent(c.allocated, c.live); got != c.want {
-			t.Errorf("%d bytes a second, %d live: %d, want %d", c.allocated, c.live, got, c.want)
+			t.Errorf("%d bytes allocated, %d live: %d, want %d", c.allocated, c.live, got, c.want)
 		}
 	}
 }
