@@ -98,3 +98,36 @@ func TestSource(t *testing.T) {
 		}
 	}
 }
+
+// A backend behind a gateway is probed there, and answers come by there; not by ARP, which a VIP may want that is older than the route.
+func TestBehindGateway(t *testing.T) {
+	snap := twoFamilies()
+	routes := apps.NewRoutes([]apps.Route{{Network: netip.MustParsePrefix("10.8.0.0/16"), Via: ten(1)}})
+	var all []*apps.VIP
+	for i, kind := range []string{vip.HealthTCP, vip.HealthICMP, vip.HealthARP} {
+		x := service(t, vip.ID(i+1), "10.0.0.100", "10.8.0.5", 8080, kind)
+		all = append(all, &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, routes, epoch)})
+	}
+	v := apps.NewView(snap, connected(1), all)
+	v.Routes = routes
+	for w, at := range targets(v) {
+		want := placed{place{topo.PortID{DPID: 1, No: 1}, mac(1), netip.MustParseAddr("10.0.0.100")}, here}
+		if w.Type == vip.HealthARP {
+			want = placed{}
+		}
+		if at != want {
+			t.Errorf("%s of %s at %+v, want %+v", w.Type, w.Address, at, want)
+		}
+	}
+	s := New(Config{}).Desired(v, apps.Owner{Kind: apps.OwnerHost, MAC: mac(1)})[1]
+	for i := range s.Rules {
+		s.Rules[i].Cookie = 0
+	}
+	s.Sort()
+	const want = `table=20, priority=105,icmp,in_port=1,nw_src=10.8.0.5,nw_dst=10.0.0.100,icmp_type=0 actions=meter:11,CONTROLLER:65535
+table=20, priority=105,tcp,in_port=1,nw_src=10.8.0.5,nw_dst=10.0.0.100,tp_src=8080,tp_dst=0x140/0xffc0 actions=meter:11,CONTROLLER:65535
+`
+	if diff := cmp.Diff(want, s.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
