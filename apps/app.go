@@ -93,6 +93,7 @@ type VIP struct {
 	Hairpin  uint16 // conntrack zone for backends that are given their own connections; 0: the mode needs none
 
 	Generations *vip.Generations // of modes deferred and othello; nil: there is none yet, or the mode has none
+	Doubted     bool             // in mode othello: agents claim a flow of datagrams for two backends, and edges are to note all
 }
 
 // Backend is a backend with its present state. Host is nil while its address, or its gateway's, has not been heard.

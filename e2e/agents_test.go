@@ -4,13 +4,16 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -232,7 +235,80 @@ func TestOthelloAgents(t *testing.T) {
 	if broken, moved := p.end(); broken != 0 || moved != 0 {
 		t.Errorf("%d connections are broken, %d moved", broken, moved)
 	}
-	p.noneDropped()
+}
+
+// Flows of datagrams that hosts tell of which do not have them, since their clients send to those hosts too: switches say whose they are.
+func TestOthelloClaimedTwice(t *testing.T) {
+	a, flags := withAgents(t)
+	w := line(t, 3, "OpenFlow15", flags...)
+	a.join(w)
+	p := handOverIn(w, 31, inOthello)
+	track(t, w, p.backends...)
+	a.run(p.backends...)
+	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(w.family.web(81)))
+	var mu sync.Mutex
+	by := map[int]map[string]bool{} // who has answered for the VIP, by client's port
+	for port := 40001; port <= 40012; port++ {
+		names := map[string]bool{}
+		by[port] = names
+		c := p.client.ListenPacket("udp", at(p.client.IP(), port))
+		go func() {
+			buf := make([]byte, 64)
+			for {
+				n, from, err := c.ReadFrom(buf)
+				if err != nil {
+					return
+				}
+				if from.String() == to.String() {
+					mu.Lock()
+					names[strings.Fields(string(buf[:n]))[0]] = true
+					mu.Unlock()
+				}
+			}
+		}()
+		send := func(to net.Addr) { _, _ = c.WriteTo([]byte("who\n"), to) }
+		var sent time.Time
+		p.Eventually(patience, func() error {
+			if time.Since(sent) > 2*time.Second { // it may be lost
+				send(to)
+				sent = time.Now()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(names) == 0 {
+				return fmt.Errorf("nobody answers %d", port)
+			}
+			return nil
+		})
+		go func() {
+			wait := time.NewTicker(100 * time.Millisecond)
+			defer wait.Stop()
+			for i := 0; w.ctx.Err() == nil; i++ {
+				send(to)
+				send(net.UDPAddrFromAddrPort(netip.MustParseAddrPort(at(p.backends[i%len(p.backends)].IP(), 8080))))
+				<-wait.C
+			}
+		}()
+	}
+	p.Eventually(patience, func() error {
+		for _, h := range p.backends {
+			if s, err := a.show(h); err != nil || s.UDP == nil || *s.UDP != len(by) {
+				return fmt.Errorf("%s: %+v, %v", h.Name(), s, err)
+			}
+		}
+		return nil
+	})
+	if err := p.call(http.MethodPatch, "/api/v1/vips/udp?wait=60s", map[string]any{"backends": p.draw(8080)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.alone("a change", "udp")
+	mu.Lock()
+	defer mu.Unlock()
+	for port, names := range by {
+		if len(names) != 1 {
+			t.Errorf("%d is answered by %v", port, names)
+		}
+	}
 }
 
 // Whoever has another's token, or none, is refused, and the others do not notice; a host whose kernel tracks nothing tells nothing of UDP.

@@ -45,9 +45,22 @@ func newNetwork(t *testing.T, n int, version string, flags ...string) *network {
 		w.switches = append(w.switches, s)
 		sockets = append(sockets, s.ControllerSocket())
 	}
+	t.Cleanup(w.noneDropped)
 	w.ctl = newController(t, w.Lab, sockets, flags...)
 	w.api = newAPI(w.ctl.home)
 	return w
+}
+
+// noneDropped fails the test if a switch that runs has dropped a packet because it went round too often.
+func (w *network) noneDropped() {
+	for _, s := range w.switches {
+		if !s.Running() {
+			continue
+		}
+		if n := strings.TrimSpace(s.Appctl("coverage/read-counter", "datapath_drop_recirc_error")); n != "0" {
+			w.t.Errorf("%s has dropped %s packets that recirculated too often", s.Name(), n)
+		}
+	}
 }
 
 // line is n switches in a line: port 10 of each leads to port 11 of the next.

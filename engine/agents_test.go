@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -314,7 +315,7 @@ func TestAgentToken(t *testing.T) {
 	}
 }
 
-// Of two backends that claim a connection neither is believed.
+// Of two backends that claim a connection neither is believed, unless edges have noted that one of them has it.
 func TestDisputed(t *testing.T) {
 	at := func(client string, owner uint32) othello.State {
 		return othello.State{Tuple: othello.Tuple{Proto: apps.ProtoTCP, Src: netip.MustParseAddrPort(client), Dst: netip.MustParseAddrPort("10.0.0.100:80")}, Owner: owner}
@@ -322,8 +323,24 @@ func TestDisputed(t *testing.T) {
 	if err := disputed([]othello.State{at("10.0.0.9:1", 1), at("10.0.0.9:2", 2), at("10.0.0.9:1", 1)}); err != nil {
 		t.Error(err)
 	}
-	if err := disputed([]othello.State{at("10.0.0.9:1", 2), at("10.0.0.9:2", 2), at("10.0.0.9:1", 1)}); err == nil || !strings.Contains(err.Error(), "backends 1 and 2") {
+	live := []othello.State{at("10.0.0.9:1", 2), at("10.0.0.9:2", 2), at("10.0.0.9:1", 1)}
+	if err := disputed(live); err == nil || !strings.Contains(err.Error(), "backends 1 and 2") {
 		t.Errorf("%v", err)
+	}
+	x := &apps.VIP{VIP: &vip.VIP{Spec: vip.Spec{Protocol: vip.TCP}, Address: netip.MustParseAddr("10.0.0.100")}}
+	for _, tc := range []struct {
+		what         string
+		noted, owner uint32
+		client       string
+	}{{"one of them has it", 1, 1, "10.0.0.9:1"}, {"the other", 2, 2, "10.0.0.9:1"}, {"a third", 3, 0, "10.0.0.9:1"}, {"another connection", 1, 0, "10.0.0.9:2"}} {
+		got := borneOut(x, live, claimedTwice(live), []vip.Pin{{Client: netip.MustParseAddrPort(tc.client), Port: 80, Backend: tc.noted}})
+		if tc.owner == 0 {
+			if disputed(got) == nil || len(got) != 3 {
+				t.Errorf("%s: settled to %v", tc.what, got)
+			}
+		} else if disputed(got) != nil || len(got) != 2 || !slices.Contains(got, at("10.0.0.9:1", tc.owner)) || !slices.Contains(got, at("10.0.0.9:2", 2)) {
+			t.Errorf("%s: %v", tc.what, got)
+		}
 	}
 }
 

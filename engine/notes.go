@@ -78,7 +78,7 @@ func (e *Engine) readNotes(ctx context.Context, sw *controller.Switch) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.by[d] = noteReading{now, deferred.Notes(rules)}
+	n.by[d] = noteReading{now, deferred.Notes(now, rules)}
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 // relief is what is known of VIPs whose older generations agents can make needless. Only the loop touches it.
 type relief struct {
 	steady  map[vip.ID]steadySince
+	doubts  map[vip.ID]doubt
 	failing map[vip.ID]string // why pins could not be made, as told
 }
 
@@ -24,12 +25,13 @@ type steadySince struct {
 }
 
 func newRelief() *relief {
-	return &relief{steady: map[vip.ID]steadySince{}, failing: map[vip.ID]string{}}
+	return &relief{steady: map[vip.ID]steadySince{}, doubts: map[vip.ID]doubt{}, failing: map[vip.ID]string{}}
 }
 
 // forget drops what is known of a deleted VIP.
 func (r *relief) forget(id vip.ID) {
 	delete(r.steady, id)
+	delete(r.doubts, id)
 	delete(r.failing, id)
 }
 
@@ -47,6 +49,7 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 	}
 	datagrams := x.Proto() == apps.ProtoUDP
 	if datagrams && (len(g.Kept) == 1 || sharesPort(v, x)) {
+		delete(e.relief.doubts, x.ID)
 		return g // which pins are over edges know better, and clients' ports as clients have them
 	}
 	for _, d := range v.Topo.Switches() {
@@ -69,7 +72,7 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 		return g
 	}
 	if datagrams {
-		live = append(live, pinned(x, newest, live)...)
+		live = e.settleClaims(v, x, newest, append(live, pinned(x, newest, live)...), now)
 	}
 	next, err := othello.Relieve(g, x.Address, live)
 	if err == nil && next == g && !datagrams && slices.Equal(v.Takers(x), newest.Members) {
@@ -122,25 +125,15 @@ func pinned(x *apps.VIP, k *vip.Generation, live []othello.State) (out []othello
 		told[s.Tuple] = true
 	}
 	for _, p := range k.Pins {
-		t := othello.Tuple{Proto: x.Proto(), Src: p.Client, Dst: netip.AddrPortFrom(x.Address, p.Port)}
-		if b := x.BackendByID(p.Backend); b != nil && !told[t] {
-			out = append(out, othello.State{Tuple: t, Owner: p.Backend})
+		if s := stateOf(x, p); x.BackendByID(p.Backend) != nil && !told[s.Tuple] {
+			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// disputed is an error if two backends claim a connection: one of their agents is wrong, and which cannot be known. Older generations,
-// which ask the edges, find who has it.
-func disputed(live []othello.State) error {
-	owner := make(map[othello.Tuple]uint32, len(live))
-	for _, s := range live {
-		if o, has := owner[s.Tuple]; has && o != s.Owner {
-			return fmt.Errorf("agents of backends %d and %d both claim the connection of %s", min(o, s.Owner), max(o, s.Owner), s.Src)
-		}
-		owner[s.Tuple] = s.Owner
-	}
-	return nil
+func stateOf(x *apps.VIP, p vip.Pin) othello.State {
+	return othello.State{Tuple: othello.Tuple{Proto: x.Proto(), Src: p.Client, Dst: netip.AddrPortFrom(x.Address, p.Port)}, Owner: p.Backend}
 }
 
 // toldSince reports whether a host has told of all connections of a protocol that had begun by a time. If it has an agent that has not, it

@@ -34,7 +34,7 @@ func (e *Engine) newView() *apps.View {
 		next := &apps.VIP{VIP: x, Backends: apps.ResolveBackends(x, snap, e.cfg.Routes, now)}
 		e.probed(next)
 		e.model.number(next)
-		next.Generations = e.generations.all[id]
+		next.Generations, next.Doubted = e.generations.all[id], e.relief.isDoubted(id)
 		e.model.weights.apply(next)
 		vips = append(vips, next)
 	}
@@ -45,7 +45,7 @@ func (e *Engine) newView() *apps.View {
 		if old == nil {
 			break
 		}
-		if prev := old.VIP(next.ID); prev != nil && prev.VIP == next.VIP && prev.Generations == next.Generations &&
+		if prev := old.VIP(next.ID); prev != nil && prev.VIP == next.VIP && prev.Generations == next.Generations && prev.Doubted == next.Doubted &&
 			slices.EqualFunc(prev.Backends, next.Backends, sameBackend) {
 			vips[i] = prev
 		}
@@ -76,7 +76,7 @@ func (e *Engine) settledVIP(old *apps.View, snap *topo.Snapshot, x *vip.VIP) *ap
 		return nil
 	}
 	prev := old.VIP(x.ID)
-	if prev == nil || prev.VIP != x || prev.Generations != e.generations.all[x.ID] {
+	if prev == nil || prev.VIP != x || prev.Generations != e.generations.all[x.ID] || prev.Doubted != e.relief.isDoubted(x.ID) {
 		return nil
 	}
 	for i := range x.Backends {

@@ -220,6 +220,9 @@ func (s *Switch) Kill() {
 	s.vs = nil
 }
 
+// Running reports whether there is an ovs-vswitchd: always, but between Kill and Start.
+func (s *Switch) Running() bool { return s.vs != nil }
+
 // Hang stops ovs-vswitchd, which neither forwards nor answers until Continue.
 func (s *Switch) Hang() { s.signal(syscall.SIGSTOP) }
 

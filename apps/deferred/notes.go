@@ -30,6 +30,7 @@ type Note struct {
 	Client     netip.AddrPort
 	Port       uint16 // of the VIP
 	Endpoint   uint32
+	Heard      time.Time // the last packet
 }
 
 // notes reports whether edges note a VIP's flows.
@@ -55,8 +56,8 @@ func noting(m flows.Match, x *apps.VIP) (flows.Match, []flows.Action) {
 }
 
 // notesOf are the rules that make notes. While older generations are asked, what comes straight to its backend's MAC is where the
-// present choice has it; all else has been sent on by another edge, or was chosen for another backend here. A note is a rule that
-// its flow's next packets meet, so that it goes when they end, and all go with the rules that make them.
+// present choice has it; all else has been sent on by another edge, or was chosen for another backend here. In doubt that is noted
+// too. A note is a rule that its flow's next packets meet, so that it goes when they end, and all go with the rules that make them.
 func (b *builder) notesOf(x *apps.VIP) {
 	saved := []flows.Field{apps.RegSaved}
 	if x.Address.Is6() {
@@ -73,6 +74,9 @@ func (b *builder) notesOf(x *apps.VIP) {
 		return
 	}
 	b.rule(apps.TableNoted, prioSentOn, x.ID, asking(ours()), learn)
+	if x.Doubted {
+		return
+	}
 	for i := range x.Backends {
 		y := &x.Backends[i]
 		if y.Host != nil && y.Host.At.DPID == b.at.DPID && b.view.Serves(x, y) {
@@ -111,8 +115,8 @@ func (b *builder) ages(x *apps.VIP) {
 	}
 }
 
-// Notes are those among a switch's rules of table 57, by VIP.
-func Notes(rules []flows.InstalledRule) map[vip.ID][]Note {
+// Notes are those among a switch's rules of table 57 as read at a time, by VIP.
+func Notes(now time.Time, rules []flows.InstalledRule) map[vip.ID][]Note {
 	out := map[vip.ID][]Note{}
 	for i := range rules {
 		r := &rules[i]
@@ -121,6 +125,7 @@ func Notes(rules []flows.InstalledRule) map[vip.ID][]Note {
 			continue
 		}
 		if n, ok := noteOf(r.Match); ok {
+			n.Heard = now.Add(-time.Duration(r.IdleSec) * time.Second)
 			out[id] = append(out[id], n)
 		}
 	}
@@ -145,8 +150,11 @@ func noteOf(m flows.Match) (n Note, ok bool) {
 		Port: binary.BigEndian.Uint16(ports.Value[:2]), Endpoint: binary.BigEndian.Uint32(mark.Value[:4])}, true
 }
 
-// NotedPins are what a VIP's notes of a generation say: each flow once, with its backend. A backend that is not served has none.
+// NotedPins are what a VIP's notes of a generation say: each flow once, with the backend that has had its last packet. A backend that is
+// not served has none.
 func NotedPins(v *apps.View, x *apps.VIP, generation uint32, all []Note) (out []vip.Pin) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Note) int { return b.Heard.Compare(a.Heard) })
 	by := map[uint32]uint32{}
 	for i := range x.Backends {
 		if y := &x.Backends[i]; v.Serves(x, y) {
@@ -158,6 +166,6 @@ func NotedPins(v *apps.View, x *apps.VIP, generation uint32, all []Note) (out []
 			out = append(out, vip.Pin{Client: n.Client, Port: n.Port, Backend: backend})
 		}
 	}
-	slices.SortFunc(out, vip.Pin.Compare)
+	slices.SortStableFunc(out, vip.Pin.Compare)
 	return slices.CompactFunc(out, func(a, b vip.Pin) bool { return a.Client == b.Client && a.Port == b.Port })
 }

@@ -22,6 +22,11 @@ func noteView(generations [][]uint32, pins ...vip.Pin) *apps.View {
 	return v
 }
 
+func doubted(v *apps.View) *apps.View {
+	v.VIPs[0].Doubted = true
+	return v
+}
+
 const (
 	noteMatch = "ct_state=-inv+trk,"
 	noteMoves = "actions=move:NXM_NX_CT_NW_SRC[]->NXM_NX_REG6[],move:NXM_NX_CT_TP_SRC[]->NXM_NX_REG7[0..15]," +
@@ -32,7 +37,7 @@ const (
 )
 
 // What an edge notes: while older generations are asked, what does not come straight to its backend, of any age; with pins alone,
-// all that is older; else nothing.
+// all that is older; in doubt what does come straight to its backend, too; else nothing.
 func TestNotes(t *testing.T) {
 	for name, test := range map[string]struct {
 		view *apps.View
@@ -41,6 +46,11 @@ func TestNotes(t *testing.T) {
 		"older generations": {noteView([][]uint32{{1, 2}, {1}}), noteAny +
 			cookie + "table=57, priority=110,reg3=0x1,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 " + noteLearn +
 			cookie + "table=57, priority=100,ct_mark=0x3e9,reg3=0x1,dl_dst=02:09:00:00:00:01 actions=set_field:0->reg1\n" +
+			cookie + "table=78, priority=100,ct_state=-inv+trk,ct_label=0x1/0xffffffff,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves +
+			cookie + "table=78, priority=100,ct_state=-inv+trk,ct_label=0x2/0xffffffff,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves +
+			cookie + "table=78, priority=50,ct_state=-inv+trk,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves},
+		"in doubt": {doubted(noteView([][]uint32{{1, 2}, {1}})), noteAny +
+			cookie + "table=57, priority=110,reg3=0x1,dl_src=0e:ef:01:00:00:00/ff:ff:ff:00:00:00 " + noteLearn +
 			cookie + "table=78, priority=100,ct_state=-inv+trk,ct_label=0x1/0xffffffff,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves +
 			cookie + "table=78, priority=100,ct_state=-inv+trk,ct_label=0x2/0xffffffff,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves +
 			cookie + "table=78, priority=50,ct_state=-inv+trk,ct_nw_proto=17,udp,reg3=0x1 " + noteMoves},
@@ -80,8 +90,8 @@ func TestNotesTellBackendsOfOneHostApart(t *testing.T) {
 	t.Error("no rule for the backend's own MAC")
 }
 
-// Notes say whose a flow is; those of another generation, of another VIP, or of a backend that has gone say nothing, and no
-// flow is there twice.
+// Notes say whose a flow is; those of another generation, of another VIP, or of a backend that has gone say nothing, and a flow
+// that is there twice is where its last packet was.
 func TestNotesAreRead(t *testing.T) {
 	var rules []flows.InstalledRule
 	for _, text := range strings.Split(strings.TrimSpace(`
@@ -97,15 +107,19 @@ cookie=0xef03060000000009, table=57, priority=200,ct_mark=0x3e9,reg3=0x9,reg6=0x
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules = append(rules, flows.InstalledRule{Rule: r})
+		idle := uint32(9)
+		if mark, _ := r.Match.Get(flows.CTMark); mark.Value == flows.U64(1002, 4) {
+			idle = 3
+		}
+		rules = append(rules, flows.InstalledRule{Rule: r, Stats: flows.Stats{IdleSec: idle, HasIdle: true}})
 	}
-	all := Notes(rules)
+	all := Notes(time.Unix(1e9, 0), rules)
 	if len(all) != 2 || len(all[1]) != 5 || len(all[9]) != 1 {
 		t.Fatalf("%v", all)
 	}
 	v := noteView([][]uint32{{1, 2}, {1}})
 	got := NotedPins(v, v.VIPs[0], 2, all[1])
-	want := []vip.Pin{{Client: netip.MustParseAddrPort("10.0.0.11:40000"), Port: 80, Backend: 1},
+	want := []vip.Pin{{Client: netip.MustParseAddrPort("10.0.0.11:40000"), Port: 80, Backend: 2},
 		{Client: netip.MustParseAddrPort("[fd00::b]:40001"), Port: 80, Backend: 2}}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
