@@ -39,7 +39,7 @@ func (e *Engine) PacketIns(sw *controller.Switch, ins []openflow.PacketIn) {
 				e.undelivered.unclaimed.Add(1)
 			}
 		}
-		clear(b.frames[:n]) // of what points to the session's buffer
+		clear(b.frames[:len(now)]) // of what points to the session's buffer
 	}
 }
 
