@@ -62,6 +62,8 @@ func (e *Engine) WaitVIP(ctx context.Context, name string, version uint64) (vip.
 		switch {
 		case err != nil && !here:
 			return vip.Read{}, err
+		case err == nil && leaving != nil && !here && x.Version < version: // another one of its name: that which was waited for has left
+			return vip.Read{}, fmt.Errorf("VIP %q: %w", name, apps.ErrNotFound)
 		case err != nil:
 			x, version = &apps.VIP{VIP: leaving}, math.MaxUint64 // never confirmed: it is waited for until it has left
 		}

@@ -87,6 +87,13 @@ func TestWaitForSwitches(t *testing.T) {
 	if dump := fake.Dump(); strings.Contains(dump, "10.0.0.100") {
 		t.Errorf("the end is confirmed, but the switch holds\n%s", dump)
 	}
+	// Another one of its name, made before anybody waits for the end of the first, is not waited for.
+	if _, err := e.CreateVIP(ctx, spec("web", "10.0.0.100", "b1=10.0.0.1"), apps.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.WaitVIP(ctx, "web", r.Version+1); !errors.Is(err, apps.ErrNotFound) {
+		t.Errorf("wait for the end of a VIP whose name was given again: %v", err)
+	}
 }
 
 // A refusal reaches the VIP's status and who waits, names the rule, and is over with the write that mends it.
