@@ -15,15 +15,13 @@ with exit code 0, or `churn: FAILED ...` with 1.
 import argparse
 import http.client
 import json
-import os
-import subprocess
 import sys
 import threading
 import time
 
 import connections
 import evenflow
-from mininet.log import setLogLevel
+import trial
 from service import Failure, Service, say
 
 BACKEND_PORT = 8080
@@ -212,8 +210,7 @@ def run(net, seconds):
         churn.check("after many changes")
         churn.vip.remove("b3")
         churn.check("b3 removed, not drained", gone="b3")
-        if churn.controller.errors():
-            raise Failure("the controller has logged errors: " + "; ".join(churn.controller.errors()[:3]))
+        trial.no_errors(churn.controller)
         if any(switch.daemon.poll() is not None for switch in net.switches):
             raise Failure("an ovs-vswitchd has ended")
         return "held=%d requests=%d changes=%d rate=%.0f/s failed=0 broken=0" % (HELD, requests + more, changes, rate)
@@ -225,30 +222,14 @@ def main():
     args = argparse.ArgumentParser(description="Connections held in Mininet while backends, VIPs and the controller change.")
     args.add_argument("--seconds", type=float, default=10, help="of 100 changes each")
     args = args.parse_args()
-    setLogLevel("error")
-    evenflow.signals_interrupt()
-    try:
-        if os.geteuid() != 0:
-            raise Failure("it needs root")
-        net, servers = evenflow.network(evenflow.PaperTopo()), None
-        try:
-            net.start()
-            servers = connections.Servers([net["b%d" % i] for i in (1, 2, 3, 4)], BACKEND_PORT)
-            say("churn: ok " + run(net, args.seconds))
-            return 0
-        except Exception:
-            say("--- the end of evenflow's log\n%s---" % net.controllers[0].tail())
-            raise
-        finally:
-            with evenflow.undisturbed():
-                if servers:
-                    servers.stop()
-                net.stop()
-    except KeyboardInterrupt as signalled:
-        say("churn: FAILED interrupted by %s" % signalled)
-    except (Failure, RuntimeError, OSError, http.client.HTTPException, subprocess.SubprocessError, KeyError, ValueError) as problem:
-        say("churn: FAILED %s" % problem)
-    return 1
+
+    def show():
+        net = evenflow.network(evenflow.PaperTopo())
+        with trial.started(net) as running:
+            running.append(connections.Servers([net["b%d" % i] for i in (1, 2, 3, 4)], BACKEND_PORT))
+            return run(net, args.seconds)
+
+    return trial.tell("churn", show)
 
 
 if __name__ == "__main__":

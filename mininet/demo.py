@@ -13,13 +13,11 @@ line is `demo: ok requests=N failed=0 broken=0`, with exit code 0, or
 `demo: FAILED ...` with 1. Run it by `make demo`.
 """
 import argparse
-import os
-import subprocess
 import sys
 
 import connections
 import evenflow
-from mininet.log import setLogLevel
+import trial
 from service import Failure, Service, say
 
 BACKEND_PORT = 8080
@@ -217,9 +215,8 @@ def linger(controller):
 
 def run(program, each, stay):
     """Bring the network up, show the demo, take everything down; return the number of requests."""
-    net, running = evenflow.network(evenflow.PaperTopo(), program=program), []
-    try:
-        net.start()
+    net = evenflow.network(evenflow.PaperTopo(), program=program)
+    with trial.started(net) as running:
         running.append(connections.Servers([net[name] for name in BACKENDS], BACKEND_PORT))
         demo = Demo(net, each)
         running.append(demo)
@@ -227,14 +224,6 @@ def run(program, each, stay):
         if stay:
             linger(net.controllers[0])
         return requests
-    except Exception:
-        say("--- the end of evenflow's log\n%s---" % net.controllers[0].tail())
-        raise
-    finally:
-        with evenflow.undisturbed():
-            for each_running in reversed(running):
-                each_running.stop()
-            net.stop()
 
 
 def main():
@@ -244,18 +233,7 @@ def main():
     args.add_argument("--stay", action=argparse.BooleanOptionalAction, default=sys.stdin.isatty() and sys.stdout.isatty(),
                       help="keep the network up at the end (default: on a terminal)")
     args = args.parse_args()
-    setLogLevel("error")
-    try:
-        evenflow.signals_interrupt()
-        if os.geteuid() != 0:
-            raise Failure("it needs root")
-        say("demo: ok requests=%d failed=0 broken=0" % run(args.evenflow, args.requests, args.stay))
-        return 0
-    except KeyboardInterrupt as signalled:
-        say("demo: FAILED interrupted by %s" % signalled)
-    except (Failure, RuntimeError, OSError, subprocess.SubprocessError, KeyError, ValueError) as problem:
-        say("demo: FAILED %s" % problem)
-    return 1
+    return trial.tell("demo", lambda: "requests=%d failed=0 broken=0" % run(args.evenflow, args.requests, args.stay))
 
 
 if __name__ == "__main__":

@@ -19,12 +19,11 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 
 import connections
 import evenflow
-from mininet.log import setLogLevel
+import trial
 from mininet.topo import Topo
 from service import Failure, say
 
@@ -173,8 +172,7 @@ def prove(net, args):
     for name, lost in without.items():
         if not sum(lost):
             raise Failure("%s nothing breaks: the test proves nothing" % name)
-    if net.controllers[0].errors():
-        raise Failure("the controller has logged errors: " + "; ".join(net.controllers[0].errors()[:3]))
+    trial.no_errors(net.controllers[0])
     return "held=%d flows=%d changes=%d broken=0 moved=0; without: %s" % (
         args.tcp, args.udp, args.changes, ", ".join("broken=%d moved=%d" % lost for lost in without.values()))
 
@@ -186,30 +184,14 @@ def main():
     args.add_argument("--tcp", type=int, default=300, help="connections")
     args.add_argument("--udp", type=int, default=100, help="flows of datagrams")
     args = args.parse_args()
-    setLogLevel("error")
-    evenflow.signals_interrupt()
-    try:
-        if os.geteuid() != 0:
-            raise Failure("it needs root")
-        net, servers = evenflow.network(ThreeEdges()), None
-        try:
-            net.start()
-            servers = connections.Servers([net[b] for b in BACKENDS], PORT)
-            say("handover: ok " + prove(net, args))
-            return 0
-        except Exception:
-            say("--- the end of evenflow's log\n%s---" % net.controllers[0].tail())
-            raise
-        finally:
-            with evenflow.undisturbed():
-                if servers:
-                    servers.stop()
-                net.stop()
-    except KeyboardInterrupt as signalled:
-        say("handover: FAILED interrupted by %s" % signalled)
-    except (Failure, RuntimeError, OSError, subprocess.SubprocessError, KeyError, ValueError) as problem:
-        say("handover: FAILED %s" % problem)
-    return 1
+
+    def show():
+        net = evenflow.network(ThreeEdges())
+        with trial.started(net) as running:
+            running.append(connections.Servers([net[b] for b in BACKENDS], PORT))
+            return prove(net, args)
+
+    return trial.tell("handover", show)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ import urllib.parse
 
 import connections
 import evenflow
+import trial
 from handover import ADDRESS, BACKENDS, CLIENTS, PORT, Listening, ThreeEdges, datagrams, recirculated
-from mininet.log import setLogLevel
 from service import Failure, say
 
 VIPS = {"tcp": ("tcp", 80), "udp": ("udp", 81)}
@@ -193,8 +193,7 @@ def prove(net, args, listening, agents):
             raise Failure("broken=%d moved=%d recirculated=%d" % (broken, moved, recirculated(net)))
         if not proof.pins:
             raise Failure("nothing was pinned: the test proves nothing")
-        if net.controllers[0].errors():
-            raise Failure("the controller has logged errors: " + "; ".join(net.controllers[0].errors()[:3]))
+        trial.no_errors(net.controllers[0])
         return "held=%d flows=%d changes=%d new=%d pins=%d broken=0 moved=0 chi-square p>=%.3f" % (
             args.tcp, args.udp, number, proof.made * len(CLIENTS), proof.pins, proof.least)
     finally:
@@ -207,34 +206,17 @@ def main():
     args.add_argument("--udp", type=int, default=100, help="flows of datagrams")
     args.add_argument("--new", type=int, default=200, help="new connections after each change")
     args = args.parse_args()
-    setLogLevel("error")
-    evenflow.signals_interrupt()
-    running = []
-    try:
-        if os.geteuid() != 0:
-            raise Failure("it needs root")
+
+    def show():
         net = evenflow.network(ThreeEdges())
-        try:
-            net.start()
+        with trial.started(net) as running:
             hosts = [net[b] for b in BACKENDS]
             running.append(connections.Servers(hosts, PORT))
             running.append(Listening(hosts))
             running.append(Agents(net))
-            say("othello: ok " + prove(net, args, *running[1:]))
-            return 0
-        except Exception:
-            say("--- the end of evenflow's log\n%s---" % net.controllers[0].tail())
-            raise
-        finally:
-            with evenflow.undisturbed():
-                for each in reversed(running):
-                    each.stop()
-                net.stop()
-    except KeyboardInterrupt as signalled:
-        say("othello: FAILED interrupted by %s" % signalled)
-    except (Failure, RuntimeError, OSError, subprocess.SubprocessError, KeyError, ValueError) as problem:
-        say("othello: FAILED %s" % problem)
-    return 1
+            return prove(net, args, *running[1:])
+
+    return trial.tell("othello", show)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@
 The last line is `pingall: ok ...`, with exit code 0, or `pingall: FAILED ...`
 with 1. Run it by `make pingall`; arguments choose topologies.
 """
-import os
-import subprocess
 import sys
 
 import evenflow
-from mininet.log import setLogLevel
+import trial
 from mininet.topo import LinearTopo, SingleSwitchTopo
 from mininet.topolib import TreeTopo
+from service import say
 
 TOPOLOGIES = {
     "single": lambda: SingleSwitchTopo(4),
@@ -57,41 +56,24 @@ def check(name):
     if name not in TOPOLOGIES:
         raise RuntimeError("%s: no topology, they are %s" % (name, ", ".join(TOPOLOGIES)))
     net = evenflow.network(TOPOLOGIES[name]())
-    try:
-        net.start()
+    with trial.started(net):
         net.controllers[0].await_network(net)
         lost = ping_all({host: host.IP() for host in net.hosts}) + ping_all(add_ipv6(net.hosts))
         if lost:
             raise RuntimeError("%s: no answer: %s" % (name, ", ".join(lost[:20])))
         return 2 * len(net.hosts) * (len(net.hosts) - 1)
-    except Exception:
-        print("--- the end of evenflow's log\n%s---" % net.controllers[0].tail(), flush=True)
-        raise
-    finally:
-        with evenflow.undisturbed():
-            net.stop()
 
 
 def main():
-    if os.geteuid() != 0:
-        print("pingall: FAILED it needs root")
-        return 1
-    setLogLevel("error")
-    evenflow.signals_interrupt()
-    total = 0
-    try:
+    def show():
+        total = 0
         for name in sys.argv[1:] or TOPOLOGIES:
             sent = check(name)
-            print("%-7s %4d pings, all answered" % (name, sent), flush=True)
+            say("%-7s %4d pings, all answered" % (name, sent))
             total += sent
-    except KeyboardInterrupt as signalled:
-        print("pingall: FAILED interrupted by", signalled)
-        return 1
-    except (RuntimeError, OSError, subprocess.SubprocessError, KeyError, ValueError) as problem:
-        print("pingall: FAILED", problem)
-        return 1
-    print("pingall: ok pings=%d" % total)
-    return 0
+        return "pings=%d" % total
+
+    return trial.tell("pingall", show)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ state on gateway   `hash`, stable ids, once for each connection
 Writes deferred_nat.csv and deferred_nat.svg into a folder; with --docs it writes the
 plot and the table of docs/experiments.md anew.
 """
-import argparse
 import collections
 import contextlib
 import os
@@ -225,14 +224,12 @@ def plot(results, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Live connections that break when backends or gateways change.")
-    parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the table and the plot")
+    parser = report.arguments("Live connections that break when backends or gateways change.")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="of who is drained, weighed, removed; of ports and places")
     parser.add_argument("--sizes", type=int, nargs="+", default=[3, 10, 50], help="numbers of backends, 3 to 100")
     parser.add_argument("--methods", nargs="+", default=list(NAMES), choices=NAMES, metavar="METHOD", help="some of: " + ", ".join(NAMES))
     parser.add_argument("--held", type=int, default=100, help="connections, 300 at most")
     parser.add_argument("--quick", action="store_true", help="3 backends and 30 connections")
-    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plot anew")
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("it needs root")
@@ -247,10 +244,7 @@ def main():
         for size in args.sizes:
             results += measure(seed, size, args.methods, args.held)
     report.write_csv(results, args.out, "deferred_nat.csv")
-    plot(results, os.path.join(args.out, "deferred_nat.svg"))
-    if args.docs:
-        plot(results, os.path.join(report.IMAGES, "deferred_nat.svg"))
-        report.write_section("deferred_nat", table(results))
+    report.publish("deferred_nat", lambda path: plot(results, path), table(results), args)
     print(table(results))
 
 

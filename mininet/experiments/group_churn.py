@@ -16,11 +16,9 @@ maglev          65,537 slots, computed (maglev.py)
 Writes group_churn.csv and group_churn.svg into a folder; with --docs it writes
 the plot and the tables of docs/experiments.md anew.
 """
-import argparse
 import collections
 import csv
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
@@ -264,10 +262,8 @@ def plot(results, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="What a change of one backend moves, and what weights give.")
-    parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the table and the plot")
+    parser = report.arguments("What a change of one backend moves, and what weights give.")
     parser.add_argument("--seed", type=int, default=1, help="of the connections' addresses and ports")
-    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plot anew")
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("it needs root")
@@ -280,10 +276,7 @@ def main():
         rows = csv.writer(out)
         rows.writerow(Result._fields)
         rows.writerows(r._replace(wanted="%.4f" % r.wanted, got="%.2f" % r.got, others="%.2f" % r.others) for r in results)
-    plot(results, os.path.join(args.out, "group_churn.svg"))
-    if args.docs:
-        plot(results, os.path.join(report.IMAGES, "group_churn.svg"))
-        report.write_section("group_churn", tables(results))
+    report.publish("group_churn", lambda path: plot(results, path), tables(results), args)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import evenflow
 import flows
 import imbalance_plots
 import report
+import trial
 from mininet.log import setLogLevel
 from service import Service, say
 
@@ -161,12 +162,11 @@ def run(program, seconds, seeds, schedulers, cases):
     config = os.path.join(evenflow.run_dir(), "detector.yaml")
     with open(config, "w", encoding="utf-8") as out:
         out.write(DETECTOR)
-    net, servers, done = evenflow.network(evenflow.PaperTopo(), program=program, flags=["--config", config]), None, []
-    try:
-        net.start()
+    net, done = evenflow.network(evenflow.PaperTopo(), program=program, flags=["--config", config]), []
+    with trial.started(net) as running:
         net.controllers[0].await_network(net)
         for case in cases:
-            servers = Servers(net, case)
+            running.append(Servers(net, case))
             for seed in seeds:
                 for scheduler in schedulers:
                     done.append(Run(net, case, scheduler, seed, len(done), seconds))
@@ -175,17 +175,8 @@ def run(program, seconds, seeds, schedulers, cases):
                         case, scheduler, seed, row["flows"], row["failed"], row["cv"], row["step"], row["p50"], row["p99"], row["messages_per_flow"]))
                     for text in done[-1].failed[:2]:
                         say("    failed: " + text)
-            servers.stop()
-            servers = None
+            running.pop().stop()
         return done
-    except Exception:
-        say("--- the end of evenflow's log\n%s---" % net.controllers[0].tail())
-        raise
-    finally:
-        with evenflow.undisturbed():
-            if servers:
-                servers.stop()
-            net.stop()
 
 
 def write(done, folder):

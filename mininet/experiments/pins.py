@@ -12,7 +12,6 @@ TestHundredThousandStates (build tag soak) of apps/othello, which makes the rule
 controller does. Writes pins.csv and pins.svg into a folder; with --docs it writes the
 plot and the table of docs/experiments.md anew.
 """
-import argparse
 import csv
 import os
 import statistics
@@ -87,10 +86,8 @@ def plot(results, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="What it costs to keep 100,000 live connections when a backend is added.")
-    parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the table and the plot")
+    parser = report.arguments("What it costs to keep 100,000 live connections when a backend is added.")
     parser.add_argument("--seeds", type=int, default=3, help="how often, each time with other connections")
-    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plot anew")
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("it needs root")
@@ -98,11 +95,8 @@ def main():
     path = os.path.join(args.out, "pins.csv")
     measure(path, args.seeds)
     results = read(path)
-    plot(results, os.path.join(args.out, "pins.svg"))
+    report.publish("pins", lambda path: plot(results, path), table(results), args)
     print(table(results))
-    if args.docs:
-        plot(results, os.path.join(report.IMAGES, "pins.svg"))
-        report.write_section("pins", table(results))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,19 @@
 """How experiments tell what they found: tables as CSV, tables in docs/experiments.md between markers of their own, and plots."""
+import argparse
 import csv
 import os
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir)
 DOCS = os.path.join(ROOT, "docs", "experiments.md")
 IMAGES = os.path.join(ROOT, "docs", "images")
+
+
+def arguments(description):
+    """A parser of what all experiments are told: where their results go."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", default=os.path.join(ROOT, "bin", "experiments"), help="folder for the table and the plot")
+    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plot anew")
+    return parser
 
 
 def table(head, rows):
@@ -44,3 +53,11 @@ def plotting():
 
 def save(figure, path):
     figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
+
+
+def publish(name, plot, text, args):
+    """What plot(path) draws goes to the folder of the arguments and, if they say so, to the documents, with the text."""
+    plot(os.path.join(args.out, name + ".svg"))
+    if args.docs:
+        plot(os.path.join(IMAGES, name + ".svg"))
+        write_section(name, text)

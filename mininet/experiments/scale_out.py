@@ -15,7 +15,6 @@ cached flows at a time, and entries in its conntrack at the end. Writes scale_ou
 and scale_out.svg into a folder; with --docs it writes the plot and the table of
 docs/experiments.md anew.
 """
-import argparse
 import collections
 import os
 import random
@@ -149,12 +148,10 @@ def plot(results, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Connections through 1, 2 and 4 gateways, and what these keep of them.")
-    parser.add_argument("--out", default=os.path.join(report.ROOT, "bin", "experiments"), help="folder for the table and the plot")
+    parser = report.arguments("Connections through 1, 2 and 4 gateways, and what these keep of them.")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each case, 5 at most")
     parser.add_argument("--each", type=int, default=1000, help="connections of each of the %d clients, 4000 at most" % CLIENTS)
     parser.add_argument("--quick", action="store_true", help="one round of 100 connections each")
-    parser.add_argument("--docs", action="store_true", help="write docs/experiments.md and its plot anew")
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("it needs root")
@@ -170,10 +167,7 @@ def main():
             for used in NUMBERS:
                 results += measure(turn, method, used, args.each)
     report.write_csv(results, args.out, "scale_out.csv")
-    plot(results, os.path.join(args.out, "scale_out.svg"))
-    if args.docs:
-        plot(results, os.path.join(report.IMAGES, "scale_out.svg"))
-        report.write_section("scale_out", table(results))
+    report.publish("scale_out", lambda path: plot(results, path), table(results), args)
     print(table(results))
 
 
