@@ -37,15 +37,7 @@ func newDrainRig(t *testing.T, st store.Store, now *atomic.Int64) *drainRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- e.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
+	run(t, e)
 	r := &drainRig{e, t, now}
 	r.do(func() {
 		e.topo.SwitchUp(e.cfg.Now(), 1, []topo.Port{{No: 1, Name: "p1", MAC: flows.MAC{2, 0, 0, 0, 1, 1}, Up: true}})

@@ -23,6 +23,13 @@ func start(t *testing.T, st store.Store, file []vip.Spec) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	run(t, e)
+	return e
+}
+
+// run runs an engine until the test ends.
+func run(t *testing.T, e *Engine) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- e.Run(ctx) }()
@@ -32,7 +39,6 @@ func start(t *testing.T, st store.Store, file []vip.Spec) *Engine {
 			t.Errorf("Run: %v", err)
 		}
 	})
-	return e
 }
 
 func spec(name, address string, backends ...string) vip.Spec {

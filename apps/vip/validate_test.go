@@ -190,6 +190,24 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// changed fails the test unless a VIP of a mode with a change is refused for one field, as wanted, or valid if nothing is.
+func changed(t *testing.T, mode Mode, change, want string) {
+	t.Helper()
+	s := parse(t, webText)
+	s.Mode = mode
+	if strings.Contains(change, "backends") {
+		s.Backends = nil
+	}
+	if err := json.Unmarshal([]byte("{"+change+"}"), &s); err != nil {
+		t.Fatal(err)
+	}
+	err := Validate(Normalize(s))
+	var e FieldErrors
+	if want == "" && err != nil || want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), want)) {
+		t.Errorf("%s: got %v\nwant %s", change, err, want)
+	}
+}
+
 // What mode nat alone acts upon is refused, by its name, in mode group; and a group has its limit.
 func TestValidateGroup(t *testing.T) {
 	const three = `"backends":[{"name":"a","address":"10.0.0.1","weight":255},{"name":"b","address":"10.0.0.2","weight":255},
@@ -210,19 +228,7 @@ func TestValidateGroup(t *testing.T) {
 		{`"idle_timeout":"1h"`, `idle_timeout: 1h0m0s: means nothing in mode group`},
 		{`"gateways":["0000000000000001"]`, `gateways: [0000000000000001]: means nothing in mode group`},
 	} {
-		s := parse(t, webText)
-		s.Mode = ModeGroup
-		if strings.Contains(tt.change, "backends") {
-			s.Backends = nil
-		}
-		if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
-			t.Fatal(err)
-		}
-		err := Validate(Normalize(s))
-		var e FieldErrors
-		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)) {
-			t.Errorf("%s: got %v\nwant %s", tt.change, err, tt.want)
-		}
+		changed(t, ModeGroup, tt.change, tt.want)
 	}
 }
 
@@ -279,19 +285,7 @@ func TestValidateDeferred(t *testing.T) {
 		{`"mode":"nat","handover_rate":9`, `handover_rate: 9: means nothing in mode nat`},
 		{`"mode":"nat","handover_idle":"1m"`, `handover_idle: 1m0s: means nothing in mode nat`},
 	} {
-		s := parse(t, webText)
-		s.Mode = ModeDeferred
-		if strings.Contains(tt.change, "backends") {
-			s.Backends = nil
-		}
-		if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
-			t.Fatal(err)
-		}
-		err := Validate(Normalize(s))
-		var e FieldErrors
-		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)) {
-			t.Errorf("%s: got %v\nwant %s", tt.change, err, tt.want)
-		}
+		changed(t, ModeDeferred, tt.change, tt.want)
 	}
 }
 
@@ -302,15 +296,6 @@ func TestValidateGateways(t *testing.T) {
 		{`"gateways":["00000000000000FF"]`, `gateways[0]: 00000000000000FF: want the datapath id`},
 		{`"gateways":["0000000000000001","0000000000000001"]`, `gateways[1]: 0000000000000001: is named twice`},
 	} {
-		s := parse(t, webText)
-		s.Mode = ModeDeferred
-		if err := json.Unmarshal([]byte("{"+tt.change+"}"), &s); err != nil {
-			t.Fatal(err)
-		}
-		err := Validate(Normalize(s))
-		var e FieldErrors
-		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &e) || len(e) != 1 || !strings.Contains(e[0].Error(), tt.want)) {
-			t.Errorf("%s: got %v\nwant %s", tt.change, err, tt.want)
-		}
+		changed(t, ModeDeferred, tt.change, tt.want)
 	}
 }
