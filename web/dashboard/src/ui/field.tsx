@@ -53,3 +53,13 @@ export function Field({ label, value, onInput, error, hint, options, bare, numer
     </div>
   );
 }
+
+/** The input that filters a list. What it filters is for screen readers. */
+export function Filter({ what, hint, text, onText }: { what: string; hint: string; text: string; onText: (t: string) => void }) {
+  return (
+    <label class="search">
+      <span class="hidden">Filter {what}</span>
+      <input type="search" placeholder={hint} value={text} onInput={(e) => onText(e.currentTarget.value)} />
+    </label>
+  );
+}

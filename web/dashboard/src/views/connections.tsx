@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, ask, message, type Connection, type VIP } from "../api";
 import { count } from "../format";
+import { Filter } from "../ui/field";
 import { RefreshIcon } from "../ui/icons";
 import { Ago, Card, DPID, Empty, ErrorNote } from "../ui/parts";
 
@@ -43,15 +44,7 @@ export function Connections({ v }: { v: VIP }) {
       )}
       {list && list.length > 10 && (
         <div class="filters inset">
-          <label class="search">
-            <span class="hidden">Filter connections</span>
-            <input
-              type="search"
-              placeholder="Filter by client, backend, switch"
-              value={text}
-              onInput={(e) => setText(e.currentTarget.value)}
-            />
-          </label>
+          <Filter what="connections" hint="Filter by client, backend, switch" text={text} onText={setText} />
         </div>
       )}
       {list && found.length === 0 && <Empty title={list.length === 0 ? "No live connection" : "No connection fits the filter"} />}

@@ -48,8 +48,3 @@ export function vipOf(v: VIPDraft): Record<string, unknown> {
   if (v.health) out.health = { type: v.health };
   return out;
 }
-
-/** Moves the focus to the first field that is wrong, when the page has been drawn. */
-export function firstWrong(form: HTMLFormElement) {
-  setTimeout(() => form.querySelector<HTMLElement>("[aria-invalid]")?.focus(), 50);
-}

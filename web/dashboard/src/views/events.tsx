@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { count } from "../format";
 import { events, eventsLost, link } from "../live";
+import { Filter } from "../ui/field";
 import { Card, Empty, Loading, Page } from "../ui/parts";
 import { EventList } from "./eventlist";
 
@@ -43,10 +44,7 @@ export function Events() {
       }
     >
       <div class="filters">
-        <label class="search">
-          <span class="hidden">Filter events</span>
-          <input type="search" placeholder="Filter by words" value={text} onInput={(e) => setText(e.currentTarget.value)} />
-        </label>
+        <Filter what="events" hint="Filter by words" text={text} onText={setText} />
         <div class="chips" role="group" aria-label="Kinds of events">
           {kinds.map((k) => (
             <button type="button" key={k} aria-pressed={!off.has(k)} onClick={() => toggle(k)}>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, ask, type Flow } from "../api";
 import { bytes, compact, count, plural } from "../format";
+import { Filter } from "../ui/field";
 import { Card, Empty } from "../ui/parts";
 import { Again, Show, useReading } from "../ui/reading";
 
@@ -19,15 +20,7 @@ export function Flows({ dpid }: { dpid: string }) {
         return (
           <>
             <div class="filters">
-              <label class="search">
-                <span class="hidden">Filter flows</span>
-                <input
-                  type="search"
-                  placeholder="Filter: 10.0.0.100 connection"
-                  value={text}
-                  onInput={(e) => setText(e.currentTarget.value)}
-                />
-              </label>
+              <Filter what="flows" hint="Filter: 10.0.0.100 connection" text={text} onText={setText} />
               <span class="muted">{plural(found.length, "flow")}</span>
               <Again of={reading} />
             </div>

@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import { api, ask, Failure, message, type VIPSpec } from "../api";
+import { api, ask, type VIPSpec } from "../api";
 import { go, href } from "../route";
 import { Field } from "../ui/field";
 import { CloseIcon, PlusIcon } from "../ui/icons";
 import { Card, ErrorNote, Page } from "../ui/parts";
+import { useSubmit } from "../ui/submit";
 import { notify } from "../ui/toast";
-import { firstWrong, vipOf, type BackendDraft, type VIPDraft } from "./draft";
+import { vipOf, type BackendDraft, type VIPDraft } from "./draft";
 
 const modes: [string, string][] = [
   ["", "default"],
@@ -55,30 +56,29 @@ export function NewVIP() {
     health: "",
     backends: [blank(1, ""), blank(2, "")],
   });
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const [busy, setBusy] = useState(false);
-  const set = (key: keyof Omit<VIPDraft, "backends">) => (value: string) => setV((old) => ({ ...old, [key]: value }));
-  const setBackend = (i: number, key: keyof BackendDraft) => (value: string) =>
-    setV((old) => ({ ...old, backends: old.backends.map((b, k) => (k === i ? { ...b, [key]: value } : b)) }));
-  const submit = async (e: SubmitEvent) => {
-    e.preventDefault();
-    const form = e.currentTarget as HTMLFormElement;
-    setBusy(true);
-    setFailure(null);
-    try {
-      await ask(api.POST("/vips", { body: vipOf(v) as unknown as VIPSpec }));
-      notify(`VIP ${v.name.trim()} is created`);
-      go("vips", v.name.trim());
-    } catch (err) {
-      setFailure(err instanceof Failure ? err : new Failure({ detail: message(err) }, 0));
-      setBusy(false);
-      firstWrong(form);
-    }
-  };
+  const { failure, busy, submit } = useSubmit(async () => {
+    await ask(api.POST("/vips", { body: vipOf(v) as unknown as VIPSpec }));
+    notify(`VIP ${v.name.trim()} is created`);
+    go("vips", v.name.trim());
+  });
   const f = failure?.fields ?? {};
   // Rows without an address are not sent: the server counts the others.
   const sent = v.backends.map((b) => b.address.trim() !== "");
   const at = (i: number, key: string) => f[`backends[${sent.slice(0, i).filter(Boolean).length}].${key}`];
+  const field = (key: keyof Omit<VIPDraft, "backends">) => ({
+    name: key,
+    value: v[key] ?? "",
+    onInput: (value: string) => setV((old) => ({ ...old, [key]: value })),
+    error: f[key],
+  });
+  const cell = (i: number, key: keyof BackendDraft) => ({
+    bare: true,
+    label: `${key[0]!.toUpperCase()}${key.slice(1)} of backend ${i + 1}`,
+    name: `backend${i}.${key}`,
+    value: v.backends[i]![key],
+    onInput: (value: string) => setV((old) => ({ ...old, backends: old.backends.map((b, k) => (k === i ? { ...b, [key]: value } : b)) })),
+    error: at(i, key),
+  });
   const shown = new Set([
     "name",
     "address",
@@ -109,72 +109,21 @@ export function NewVIP() {
         )}
         <Card title="Clients connect to">
           <div class="grid">
-            <Field
-              label="Name"
-              value={v.name}
-              onInput={set("name")}
-              error={f.name}
-              name="name"
-              placeholder="web"
-              autofocus
-              hint="Lower case letters, digits, . _ -"
-            />
-            <Field
-              label="Address"
-              value={v.address}
-              onInput={set("address")}
-              error={f.address}
-              name="address"
-              placeholder="10.0.0.100"
-              hint="Of no host in the network"
-            />
+            <Field label="Name" {...field("name")} placeholder="web" autofocus hint="Lower case letters, digits, . _ -" />
+            <Field label="Address" {...field("address")} placeholder="10.0.0.100" hint="Of no host in the network" />
             <Field
               label="Protocol"
-              value={v.protocol}
-              onInput={set("protocol")}
-              error={f.protocol}
-              name="protocol"
+              {...field("protocol")}
               options={[
                 ["tcp", "TCP"],
                 ["udp", "UDP"],
               ]}
             />
-            <Field
-              label="Port"
-              value={v.port}
-              onInput={set("port")}
-              error={f.port}
-              name="port"
-              placeholder="80"
-              hint="Or a range: 8000-8010"
-            />
-            <Field label="Mode" value={v.mode} onInput={set("mode")} error={f.mode} name="mode" options={modes} />
-            {v.mode === "nat" && (
-              <Field
-                label="Scheduler"
-                value={v.scheduler}
-                onInput={set("scheduler")}
-                error={f.scheduler}
-                name="scheduler"
-                options={schedulers}
-              />
-            )}
-            <Field
-              label="Who cannot be served"
-              value={v.reject ?? ""}
-              onInput={set("reject")}
-              error={f.reject}
-              name="reject"
-              options={rejects}
-            />
-            <Field
-              label="Backends are probed by"
-              value={v.health ?? ""}
-              onInput={set("health")}
-              error={f["health.type"]}
-              name="health"
-              options={probes}
-            />
+            <Field label="Port" {...field("port")} placeholder="80" hint="Or a range: 8000-8010" />
+            <Field label="Mode" {...field("mode")} options={modes} />
+            {v.mode === "nat" && <Field label="Scheduler" {...field("scheduler")} options={schedulers} />}
+            <Field label="Who cannot be served" {...field("reject")} options={rejects} />
+            <Field label="Backends are probed by" {...field("health")} error={f["health.type"]} options={probes} />
           </div>
         </Card>
         <Card title="Backends" side={<span class="muted">Rows without an address are left out</span>}>
@@ -187,43 +136,12 @@ export function NewVIP() {
               <span>Weight</span>
               <span />
             </div>
-            {v.backends.map((b, i) => (
+            {v.backends.map((_, i) => (
               <div class="row" key={i} role="group" aria-label={`Backend ${i + 1}`}>
-                <Field
-                  bare
-                  label={`Name of backend ${i + 1}`}
-                  value={b.name}
-                  onInput={setBackend(i, "name")}
-                  error={at(i, "name")}
-                  name={`backend${i}.name`}
-                />
-                <Field
-                  bare
-                  label={`Address of backend ${i + 1}`}
-                  value={b.address}
-                  onInput={setBackend(i, "address")}
-                  error={at(i, "address")}
-                  name={`backend${i}.address`}
-                  placeholder={`10.0.0.${i + 1}`}
-                />
-                <Field
-                  bare
-                  label={`Port of backend ${i + 1}`}
-                  value={b.port}
-                  onInput={setBackend(i, "port")}
-                  error={at(i, "port")}
-                  name={`backend${i}.port`}
-                  placeholder={v.port || "VIP's"}
-                />
-                <Field
-                  bare
-                  label={`Weight of backend ${i + 1}`}
-                  value={b.weight}
-                  onInput={setBackend(i, "weight")}
-                  error={at(i, "weight")}
-                  name={`backend${i}.weight`}
-                  numeric
-                />
+                <Field {...cell(i, "name")} />
+                <Field {...cell(i, "address")} placeholder={`10.0.0.${i + 1}`} />
+                <Field {...cell(i, "port")} placeholder={v.port || "VIP's"} />
+                <Field {...cell(i, "weight")} numeric />
                 <button
                   type="button"
                   class="quiet"

@@ -3,6 +3,7 @@ import { memo } from "preact/compat";
 import type { LiveSwitch } from "../api";
 import { bits, compact, count, perSecond } from "../format";
 import { packetIns, switches, ticks } from "../live";
+import { Filter } from "../ui/field";
 import { Ago, Card, DPID, Empty, Loading, Page } from "../ui/parts";
 import { SwitchBadge } from "../ui/state";
 
@@ -21,15 +22,7 @@ export function Switches() {
     <Page title="Switches">
       {all.length > 5 && (
         <div class="filters">
-          <label class="search">
-            <span class="hidden">Filter switches</span>
-            <input
-              type="search"
-              placeholder="Filter by datapath id, address"
-              value={text}
-              onInput={(e) => setText(e.currentTarget.value)}
-            />
-          </label>
+          <Filter what="switches" hint="Filter by datapath id, address" text={text} onText={setText} />
         </div>
       )}
       <Card flush>

@@ -4,6 +4,7 @@ import type { LiveVIP } from "../api";
 import { compact, perSecond } from "../format";
 import { newConnections, ticks, vips } from "../live";
 import { href } from "../route";
+import { Filter } from "../ui/field";
 import { PlusIcon } from "../ui/icons";
 import { Card, Empty, Loading, Page } from "../ui/parts";
 import { Backends, StateBadge } from "../ui/state";
@@ -32,15 +33,7 @@ export function VIPs() {
     <Page title="VIPs" actions={create}>
       {all.length > 5 && (
         <div class="filters">
-          <label class="search">
-            <span class="hidden">Filter VIPs</span>
-            <input
-              type="search"
-              placeholder="Filter by name, address, phase"
-              value={text}
-              onInput={(e) => setText(e.currentTarget.value)}
-            />
-          </label>
+          <Filter what="VIPs" hint="Filter by name, address, phase" text={text} onText={setText} />
         </div>
       )}
       <Card flush>

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
-import { api, ask, Failure, message, type BackendSpec, type VIP } from "../api";
+import { api, ask, type BackendSpec, type VIP } from "../api";
 import { Dialog } from "../ui/dialog";
 import { Field } from "../ui/field";
 import { ErrorNote } from "../ui/parts";
+import { useSubmit } from "../ui/submit";
 import { notify } from "../ui/toast";
 import { number } from "./draft";
 import { fileWarning, force } from "./origin";
@@ -10,25 +11,16 @@ import { fileWarning, force } from "./origin";
 /** Asks for the weight of a backend. */
 export function SetWeight({ v, b, onClose }: { v: VIP; b: BackendSpec; onClose: () => void }) {
   const [weight, setWeight] = useState(String(b.weight ?? 1));
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (e: SubmitEvent) => {
-    e.preventDefault();
-    setBusy(true);
-    try {
-      await ask(
-        api.PATCH("/vips/{vip}/backends/{backend}", {
-          params: { path: { vip: v.name, backend: b.name }, query: force(v) },
-          body: { weight: number(weight) } as unknown as BackendSpec,
-        }),
-      );
-      notify(`${b.name} has weight ${number(weight)}`);
-      onClose();
-    } catch (err) {
-      setFailure(err instanceof Failure ? err : new Failure({ detail: message(err) }, 0));
-      setBusy(false);
-    }
-  };
+  const { failure, busy, submit } = useSubmit(async () => {
+    await ask(
+      api.PATCH("/vips/{vip}/backends/{backend}", {
+        params: { path: { vip: v.name, backend: b.name }, query: force(v) },
+        body: { weight: number(weight) } as unknown as BackendSpec,
+      }),
+    );
+    notify(`${b.name} has weight ${number(weight)}`);
+    onClose();
+  });
   return (
     <Dialog title={`Weight of ${b.name}`} onClose={onClose}>
       <form onSubmit={(e) => void submit(e)} noValidate>
