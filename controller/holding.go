@@ -23,7 +23,7 @@ type holding struct {
 	ids     *identities
 	version openflow.Version
 
-	claims  []claim        // by the owners' numbers
+	claims  []*claim       // by the owners' numbers; nil: none
 	loose   map[Owner]bool // those of whom the switch holds not what their claim says, but what parts has
 	parts   map[key]heldObject
 	owned   map[Owner]map[key]struct{} // the identities in parts
@@ -32,7 +32,7 @@ type holding struct {
 	rules, groups, meters int // in all claims
 }
 
-// claim is what an owner has asked for last, also if it was refused; nil: nothing.
+// claim is what an owner has asked for last, also if it was refused. All switches of which the same was asked share it.
 type claim struct {
 	state   *State
 	version uint64
@@ -44,8 +44,8 @@ func newHolding(ids *identities, v openflow.Version) *holding {
 
 // of is an owner's claim.
 func (h *holding) of(o Owner) claim {
-	if n, ok := h.ids.number(o); ok && n < len(h.claims) {
-		return h.claims[n]
+	if n, ok := h.ids.number(o); ok && n < len(h.claims) && h.claims[n] != nil {
+		return *h.claims[n]
 	}
 	return claim{}
 }
@@ -53,7 +53,7 @@ func (h *holding) of(o Owner) claim {
 // owners are all that have a claim.
 func (h *holding) owners() (all []Owner) {
 	for n, c := range h.claims {
-		if c.state != nil {
+		if c != nil {
 			all = append(all, h.ids.owner(n))
 		}
 	}
@@ -69,11 +69,11 @@ func (h *holding) claim(s OwnerState) {
 	if from.state == nil && to.state == nil {
 		return
 	}
-	n := h.ids.claim(s.Owner, from.state, to.state)
+	n, shared := h.ids.claim(s.Owner, from.state, to)
 	if n >= len(h.claims) {
-		h.claims = append(h.claims, make([]claim, h.ids.seats()-len(h.claims))...)
+		h.claims = append(h.claims, make([]*claim, h.ids.seats()-len(h.claims))...)
 	}
-	h.claims[n] = to
+	h.claims[n] = shared
 	h.count(from.state, -1)
 	h.count(to.state, 1)
 }
@@ -99,7 +99,7 @@ func (h *holding) get(k key) heldObject {
 // whole is get for what owners hold just as they have asked for it. n is the owner's number, i the object's in the claim.
 func (h *holding) whole(k key) (o heldObject, n, i int) {
 	h.ids.having(k, func(number int, owner Owner) bool {
-		if number >= len(h.claims) || h.loose[owner] {
+		if number >= len(h.claims) || h.claims[number] == nil || h.loose[owner] {
 			return true
 		}
 		at, place, ok := h.claims[number].state.find(k)
@@ -243,7 +243,7 @@ func (h *holding) unchanged(o OwnerState) bool {
 // release ends all claims.
 func (h *holding) release() {
 	for n, c := range h.claims {
-		if c.state != nil {
+		if c != nil {
 			h.claim(OwnerState{Owner: h.ids.owner(n)})
 		}
 	}
@@ -279,7 +279,7 @@ func (h *holding) look(s *switchState, kind func(cookie uint64) RuleKind) (lost 
 		}
 	}
 	for n, c := range h.claims {
-		if c.state == nil || seen[n] != nil && !slices.Contains(seen[n], false) {
+		if c == nil || seen[n] != nil && !slices.Contains(seen[n], false) {
 			continue
 		}
 		owner := h.ids.owner(n)

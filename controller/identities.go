@@ -20,6 +20,7 @@ type identities struct {
 type seat struct {
 	owner  Owner
 	claims int
+	last   *claim // the latest
 }
 
 // tenant is an owner who has an object of an identity in some switch.
@@ -54,15 +55,16 @@ func (x *identities) owner(n int) Owner {
 	return x.owners[n].owner
 }
 
-// claim notes that a session's claim for an owner changes from one state to another, of which one may be nil, and returns the
-// owner's number.
-func (x *identities) claim(o Owner, from, to *State) int {
+// claim notes that a session's claim for an owner changes from one state to that of another claim, of which one may be nil, and
+// returns the owner's number, and the claim as sessions share it: nil if it is to nothing.
+func (x *identities) claim(o Owner, from *State, now claim) (number int, shared *claim) {
+	to := now.state
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n, known := x.numbers[o]
 	if !known {
 		if to == nil {
-			return -1
+			return -1, nil
 		}
 		if last := len(x.free) - 1; last >= 0 {
 			n, x.free = x.free[last], x.free[:last]
@@ -74,7 +76,12 @@ func (x *identities) claim(o Owner, from, to *State) int {
 		x.numbers[o] = n
 	}
 	if to != nil {
-		x.owners[n].claims++
+		seat := &x.owners[n]
+		if seat.claims++; seat.last == nil || *seat.last != now {
+			latest := now
+			seat.last = &latest
+		}
+		shared = seat.last
 		for _, b := range to.blocks {
 			if b.uses++; b.uses == 1 {
 				x.settle(b, n)
@@ -94,7 +101,7 @@ func (x *identities) claim(o Owner, from, to *State) int {
 		x.owners[n] = seat{}
 		x.free = append(x.free, n)
 	}
-	return n
+	return n, shared
 }
 
 // settle enters an owner for all identities of a block.
