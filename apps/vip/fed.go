@@ -56,9 +56,12 @@ type leastLoaded struct {
 
 func (g *greedy) Feed(c *Candidates, loads []float64, _ bool) {
 	l := &leastLoaded{of: c}
-	per := c.perWeight(loads)
-	for i, x := range per {
-		if x == slices.Min(per) {
+	least := math.Inf(1)
+	for i, x := range c.perWeight(loads) {
+		if x < least {
+			least, l.these = x, l.these[:0]
+		}
+		if x == least {
 			l.these = append(l.these, i)
 		}
 	}
