@@ -65,7 +65,7 @@ func parseMatch(b []byte) (list, rest []byte, err error) {
 // A field that is not known here becomes a condition on [flows.FieldNone], at the front, that holds the entry's first
 // bytes. No match we build has one, so a foreign rule never equals one of ours, and none can be written again.
 func decodeMatch(list []byte) (flows.Match, error) {
-	var m flows.Match
+	var m, foreign flows.Match // apart, as a message has room for very many of the latter
 	for len(list) > 0 {
 		o, err := parseOXM(list)
 		if err != nil {
@@ -75,11 +75,15 @@ func decodeMatch(list []byte) (flows.Match, error) {
 		if ok && c.Field != flows.VLANTCI && !has(m, c.Field) {
 			m = m.With(c)
 		} else {
-			m = slices.Insert(m, 0, rawCond(list[:o.size]))
+			foreign = append(foreign, rawCond(list[:o.size]))
 		}
 		list = list[o.size:]
 	}
-	return m, nil
+	if len(foreign) == 0 {
+		return m, nil
+	}
+	slices.Reverse(foreign)
+	return append(foreign, m...), nil
 }
 
 func has(m flows.Match, f flows.Field) bool {
