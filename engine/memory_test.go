@@ -105,7 +105,7 @@ func TestMemory(t *testing.T) {
 	if each > 500 { // ten thousand when each switch had a copy; what is measured is uneven by a hundred
 		t.Errorf("%.0f bytes for each VIP at each switch", each)
 	}
-	if perVIP > 45_000 {
+	if perVIP > 30_000 { // seen: 21,000
 		t.Errorf("%.0f bytes for each VIP", perVIP)
 	}
 }
