@@ -75,22 +75,27 @@ func (e *Engine) loadGenerations(tx store.Tx) error {
 
 // storeGenerations stores the generations of some VIPs: before anything is done for them.
 func (e *Engine) storeGenerations(some map[vip.ID]*vip.Generations) error {
-	err := e.cfg.Store.Update(func(tx store.Tx) error {
-		for id, g := range some {
-			b, err := json.Marshal(g)
-			if err == nil {
-				err = tx.Put(store.BucketGenerations, store.IDKey(uint64(id)), b)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	if len(some) == 0 {
 		return nil
-	})
+	}
+	err := e.cfg.Store.Update(func(tx store.Tx) error { return putGenerations(tx, some) })
 	if err == nil {
 		maps.Copy(e.generations.all, some)
 	}
 	return err
+}
+
+func putGenerations(tx store.Tx, some map[vip.ID]*vip.Generations) error {
+	for id, g := range some {
+		b, err := json.Marshal(g)
+		if err == nil {
+			err = tx.Put(store.BucketGenerations, store.IDKey(uint64(id)), b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forgetGenerations drops those of a deleted VIP.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -129,7 +130,8 @@ func (e *Engine) storeNew(create func(id vip.ID) (*vip.VIP, error)) (x *vip.VIP,
 	return x, err
 }
 
-func (e *Engine) storeVIP(x *vip.VIP) error {
+// storeVIP stores a VIP that has changed, and generations with it: all or nothing.
+func (e *Engine) storeVIP(x *vip.VIP, some map[vip.ID]*vip.Generations) error {
 	var more tracked
 	err := e.cfg.Store.Update(func(tx store.Tx) (err error) {
 		if more, err = e.model.give(tx, x); err != nil {
@@ -140,11 +142,15 @@ func (e *Engine) storeVIP(x *vip.VIP) error {
 				return err
 			}
 		}
+		if err := putGenerations(tx, some); err != nil {
+			return err
+		}
 		return putVIP(tx, x)
 	})
 	if err == nil {
 		e.model.adopt(more)
 		e.tally.know(more.endpoints)
+		maps.Copy(e.generations.all, some)
 	}
 	return err
 }

@@ -273,14 +273,13 @@ func (e *Engine) handOver(v *apps.View, x *apps.VIP) *vip.HandOver {
 	return h
 }
 
-// dropOldest lets the next change of a VIP drop its oldest generation.
-func (e *Engine) dropOldest(x *vip.VIP) error {
+// dropOldest are generations that let the next change of a VIP drop the oldest of them; none if they do.
+func (e *Engine) dropOldest(x *vip.VIP) map[vip.ID]*vip.Generations {
 	g := e.generations.all[x.ID]
 	if g == nil || g.Drop {
 		return nil
 	}
 	next := *g
 	next.Drop = true
-	e.settled.stale = true
-	return e.storeGenerations(map[vip.ID]*vip.Generations{x.ID: &next})
+	return map[vip.ID]*vip.Generations{x.ID: &next}
 }

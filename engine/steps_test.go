@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -248,7 +249,7 @@ func TestStepsAtTheLimit(t *testing.T) {
 	p.through("abc", "steady 5:abc 4:ac 3:abc")
 	p.through("Abc", "steady 6:bc 5:abc 4:ac") // 3 was the same as 5
 	p.through("aBc", "steady 6:bc 5:abc 4:ac")
-	if err := p.dropOldest(p.x.VIP); err != nil {
+	if err := p.storeGenerations(p.dropOldest(p.x.VIP)); err != nil {
 		t.Fatal(err)
 	}
 	p.x.Generations = p.generations.all[p.x.ID]
@@ -256,6 +257,30 @@ func TestStepsAtTheLimit(t *testing.T) {
 	p.through("abC", "steady 7:ac 6:bc 5:abc") // once alone
 	p.up("ab")                                 // a death does not wait
 	p.after(0, true, "steady 7:a 6:b 5:ab")
+}
+
+// noVIPStore has no room for VIPs while it is broken.
+type noVIPStore struct {
+	store.Store
+	broken bool
+}
+
+type noVIPTx struct{ store.Tx }
+
+func (s *noVIPStore) Update(f func(store.Tx) error) error {
+	return s.Store.Update(func(tx store.Tx) error {
+		if s.broken {
+			tx = noVIPTx{tx}
+		}
+		return f(tx)
+	})
+}
+
+func (tx noVIPTx) Put(bucket, key string, value []byte) error {
+	if bucket == store.BucketVIPs {
+		return errors.New("disk is full")
+	}
+	return tx.Tx.Put(bucket, key, value)
 }
 
 // A change that waits has been written: who writes it again, to have the oldest generation dropped for it, writes nothing new.
@@ -268,7 +293,8 @@ func TestDropOldestOfAChangeThatWaits(t *testing.T) {
 		fixed[topo.PortID{DPID: 1, No: no + 1}] = topo.Fixed{Kind: topo.Edge}
 		ports = append(ports, topo.Port{No: no + 1, Up: true})
 	}
-	e, err := New(Config{Store: store.Memory(), Log: log, Topo: topo.Config{Ports: fixed}, Now: func() time.Time { return now }})
+	st := &noVIPStore{Store: store.Memory()}
+	e, err := New(Config{Store: st, Log: log, Topo: topo.Config{Ports: fixed}, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,6 +339,14 @@ func TestDropOldestOfAChangeThatWaits(t *testing.T) {
 	if got := newest(); got != 2 {
 		t.Errorf("a dry run has begun generation %d", got)
 	}
+	st.broken = true
+	if _, err := e.updateVIP("web", apps.WriteOptions{DropOldest: true}, func(s *vip.Spec) error { s.Backends[2].Admin = vip.Draining; return nil }); err == nil {
+		t.Error("written to a store that is broken")
+	}
+	if got := newest(); got != 2 {
+		t.Errorf("a write that failed has begun generation %d", got)
+	}
+	st.broken = false
 	write(apps.WriteOptions{DropOldest: true})
 	if got := newest(); got != 3 {
 		t.Errorf("generation %d, want 3: the oldest is not dropped", got)

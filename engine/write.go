@@ -87,15 +87,18 @@ func (e *Engine) updateVIP(name string, opt apps.WriteOptions, mutate func(*vip.
 	case opt.DryRun:
 		return e.preview(x), nil
 	}
+	var dropping map[vip.ID]*vip.Generations
 	if opt.DropOldest { // for a change that waits already, too
-		if err := e.dropOldest(x); err != nil {
-			return vip.Read{}, err
-		}
+		dropping = e.dropOldest(x)
 	}
 	if x == old {
+		if err := e.storeGenerations(dropping); err != nil {
+			return vip.Read{}, err
+		}
+		e.settled.stale = e.settled.stale || len(dropping) > 0
 		return e.settledRead(old), nil
 	}
-	if err := e.storeVIP(x); err != nil {
+	if err := e.storeVIP(x, dropping); err != nil {
 		return vip.Read{}, err
 	}
 	e.model.put(x)
