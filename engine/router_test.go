@@ -79,13 +79,19 @@ func TestRouterIsNoVIP(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	st := store.Memory()
-	cfg := Config{Store: st, Log: log, Routers: []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24"), Gateway: netip.MustParseAddr("10.0.0.1")}}}
+	cfg := Config{Store: st, Log: log, Routers: []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24"), Gateway: netip.MustParseAddr("10.0.0.1")}},
+		Routes: apps.Routes{{Network: netip.MustParsePrefix("10.8.0.0/16"), Via: netip.MustParseAddr("10.0.0.2")}}}
 	e, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.createVIP(spec("web", "10.0.0.254"), apps.WriteOptions{}); !errors.Is(err, apps.ErrConflict) {
 		t.Errorf("a VIP with a router's address: %v", err)
+	}
+	for _, gateway := range []string{"10.0.0.1", "10.0.0.2"} {
+		if _, err := e.createVIP(spec("web", gateway), apps.WriteOptions{}); !errors.Is(err, apps.ErrConflict) {
+			t.Errorf("a VIP with the address of gateway %s: %v", gateway, err)
+		}
 	}
 	if v := e.view.Load(); !v.Ours(netip.MustParseAddr("10.0.0.254")) || v.Ours(netip.MustParseAddr("10.0.0.1")) {
 		t.Error("the view does not know the router")

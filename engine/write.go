@@ -167,11 +167,19 @@ func (e *Engine) fits(x *vip.VIP) error {
 	return nil
 }
 
-// routerWith refuses a VIP with the address of a router.
+// routerWith refuses a VIP with the address of a router, or with that of a gateway: nobody would be sent to the gateway any more.
 func (e *Engine) routerWith(x *vip.VIP) error {
 	for _, r := range e.cfg.Routers {
-		if r.Address.Addr() == x.Address {
+		switch x.Address {
+		case r.Address.Addr():
 			return fmt.Errorf("%w: address %s is that of a router", apps.ErrConflict, x.Address)
+		case r.Gateway:
+			return fmt.Errorf("%w: address %s is that of the gateway of router %s", apps.ErrConflict, x.Address, r.Address)
+		}
+	}
+	for _, r := range e.cfg.Routes {
+		if r.Via == x.Address {
+			return fmt.Errorf("%w: address %s is that of the gateway of network %s", apps.ErrConflict, x.Address, r.Network)
 		}
 	}
 	return nil
