@@ -26,6 +26,7 @@ func (sw *Switch) packetIn(h openflow.Header, msg []byte) {
 	}
 	b := sw.burst
 	if err := openflow.ParsePacketIn(msg, &b.ins[b.n]); err != nil {
+		b.ins[b.n] = openflow.PacketIn{}
 		sw.bad(h, err)
 		return
 	}
