@@ -153,7 +153,9 @@ func TestFloodlightNoRaces(t *testing.T) {
 				if i%3 == 0 {
 					p.flags = apps.ACK
 				}
-				app.PacketIn(v, p.punted(views[0].VIPs), sw)
+				in := p.punted(views[0].VIPs)
+				app.Prefetch(v, in)
+				app.PacketIn(v, in, sw)
 				if list := sw.sorted(); i%5 == 0 && len(list) > 0 {
 					sw.remove(list[i%len(list)], apps.RemovedReason(i%3))
 				}
