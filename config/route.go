@@ -49,8 +49,13 @@ func (d *document) checkRoutes(c *Config) {
 	}
 	all := apps.NewRoutes(routes, attached(routers)...)
 	for i, r := range routes {
-		if via, behind := all.Via(r.Via); behind {
-			d.fail(fmt.Sprintf("routes[%d].via", i), "%s is behind %s itself; want a host of the layer-2 network", r.Via, via)
+		switch via, behind := all.Via(r.Via); {
+		case !behind:
+		case via == r.Via:
+			d.fail(fmt.Sprintf("routes[%d].via", i), "%s is behind itself; want a host of the layer-2 network, and if a route has that network, "+
+				"an address of it in routers", r.Via)
+		default:
+			d.fail(fmt.Sprintf("routes[%d].via", i), "%s is behind %s, as routes say; want a host of the layer-2 network", r.Via, via)
 		}
 	}
 	for j, own := range routers {
@@ -76,7 +81,8 @@ func (d *document) route(at string, r *Route) (out apps.Route, ok bool) {
 	}
 	via, err := netip.ParseAddr(r.Via)
 	switch {
-	case err != nil || via.Zone() != "" || via.IsUnspecified() || via.IsMulticast() || via.IsLoopback() || via.Is4In6():
+	case err != nil || via.Zone() != "" || via.IsUnspecified() || via.IsMulticast() || via.IsLoopback() || via.Is4In6() ||
+		via == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		d.fail(at+"via", "%q: want the address of a host, such as 10.0.0.1", r.Via)
 		return out, false
 	case via.Is4() != p.Addr().Is4():

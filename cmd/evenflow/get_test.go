@@ -125,7 +125,7 @@ health        tcp probes every 2s, timeout 1s, rise 2, fall 3
 BACKEND  ADDRESS        WEIGHT  ADMIN     STATE     SINCE  CONNECTIONS  NEW  SHARE   REASON
 b1       10.0.0.1:8080  1       enabled   up        60m    12           340  100.0%  -
 b2       10.0.0.2       3       enabled   down      42s    3            9    0.0%    port 3 of switch 0000000000000002 is down
-b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0; its connections end in 1m0s
+b3       10.0.0.3       0       draining  draining  3d     ?            2    0.0%    weight 0; what is left ends in 1m0s
 
 SWITCH            CONFIRMED  ERROR
 0000000000000002  6          table full

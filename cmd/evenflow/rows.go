@@ -143,7 +143,7 @@ func (t *terminal) reason(s vip.BackendStatus) string {
 		return s.Reason
 	}
 	left := max(s.Drain.Ends.Sub(t.now()), 0).Round(time.Second)
-	return fmt.Sprintf("%s; its connections end in %s", s.Reason, left)
+	return fmt.Sprintf("%s; what is left ends in %s", s.Reason, left)
 }
 
 func (t *terminal) connectionRows(connections []apps.Connection) *table {
