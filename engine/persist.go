@@ -80,17 +80,20 @@ func (e *Engine) load() error {
 	if err != nil {
 		return err
 	}
-	for _, x := range e.model.vips {
-		if err := e.routerWith(x); err != nil {
-			return fmt.Errorf("VIP %q: %w", x.Spec.Name, err)
-		}
-	}
 	cfg.Lag, cfg.Send = probeWay{e}.Lag, e.sendFrame
 	e.topo = topo.New(e.cfg.Now(), cfg, saved)
 	e.saved.topo = e.topo.Snapshot()
 	e.expectKnown()
 	e.changed()
-	return e.applyFile()
+	if err := e.applyFile(); err != nil {
+		return err
+	}
+	for _, x := range e.model.vips {
+		if err := e.routerWith(x); err != nil {
+			return fmt.Errorf("VIP %q: %w", x.Spec.Name, err)
+		}
+	}
+	return nil
 }
 
 // storedKey is a key that is made at its first use.

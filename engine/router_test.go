@@ -107,3 +107,21 @@ func TestRouterIsNoVIP(t *testing.T) {
 		t.Errorf("a router with a VIP's address: %v", err)
 	}
 }
+
+// One configuration may take an address from a VIP of the last one, and give it to a router.
+func TestRouterInPlaceOfAFileVIP(t *testing.T) {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	cfg := Config{Store: store.Memory(), Log: log, FileVIPs: []vip.Spec{spec("web", "10.0.0.254")}}
+	if _, err := New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Routers = []apps.Router{{Address: netip.MustParsePrefix("10.0.0.254/24")}}
+	if _, err := New(cfg); !errors.Is(err, apps.ErrConflict) {
+		t.Errorf("both in one file: %v", err)
+	}
+	cfg.FileVIPs = []vip.Spec{}
+	if _, err := New(cfg); err != nil {
+		t.Error(err)
+	}
+}
