@@ -88,9 +88,13 @@ func (e *Engine) load() error {
 	if err := e.applyFile(); err != nil {
 		return err
 	}
-	for _, x := range e.model.vips {
+	for _, id := range slices.Sorted(maps.Keys(e.model.vips)) {
+		x := e.model.vips[id]
 		if err := e.routerWith(x); err != nil {
 			return fmt.Errorf("VIP %q: %w", x.Spec.Name, err)
+		}
+		if err := e.probeable(x); err != nil { // it is older than the route
+			e.tell("vip", x.Spec.Name, "is not probed: "+err.Error())
 		}
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -123,5 +125,42 @@ func TestRouterInPlaceOfAFileVIP(t *testing.T) {
 	cfg.FileVIPs = []vip.Spec{}
 	if _, err := New(cfg); err != nil {
 		t.Error(err)
+	}
+}
+
+// A VIP that asks its backends by ARP and is older than the route that puts them behind a gateway goes on without probes, which is told.
+func TestRouteEndsProbes(t *testing.T) {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	st := store.Memory()
+	asks := spec("web", "10.0.0.100", "b1=10.8.0.1")
+	asks.Health = &vip.Health{Type: vip.HealthARP}
+	before, err := New(Config{Store: st, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := before.createVIP(asks, apps.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	routes := apps.NewRoutes([]apps.Route{{Network: netip.MustParsePrefix("10.8.0.0/16"), Via: netip.MustParseAddr("10.0.0.2")}})
+	e, err := New(Config{Store: st, Log: log, Routes: routes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `is not probed: health.type: arp: reaches nobody behind a gateway, as backend "b1" is behind 10.0.0.2; want icmp, tcp or none`
+	changed := e.EventsChanged()
+	run(t, e)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for ; ; changed = e.EventsChanged() {
+		events := e.Events(0, 100)
+		if slices.ContainsFunc(events, func(v apps.Event) bool { return v.Kind == "vip" && v.Subject == "web" && v.Message == want }) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("got  %v\nwant %s", events, want)
+		}
 	}
 }
