@@ -2,6 +2,7 @@ package apps
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/evenflow/evenflow/apps/vip"
 	"github.com/evenflow/evenflow/flows"
@@ -147,8 +148,8 @@ type App interface {
 type Punted struct {
 	At     topo.PortID
 	Table  uint8
-	Cookie uint64 // of the rule that sent it
-	Came   uint32 // Unix time in seconds; 0: now
+	Cookie uint64    // of the rule that sent it
+	Came   time.Time // zero: now
 	Frame  *Frame
 }
 

@@ -45,7 +45,7 @@ func (e *Engine) PacketIns(sw *controller.Switch, ins []openflow.PacketIn) {
 
 // takeApart fills the burst and has fetched what its apps need. n is how many packet-ins are for apps.
 func (e *Engine) takeApart(s *session, v *apps.View, ins []openflow.PacketIn, b *burst) (n int) {
-	came := uint32(e.cfg.Now().Unix())
+	came := e.cfg.Now()
 	for i := range ins {
 		in := &ins[i]
 		if e.hashAnswer(s, in) || e.codeAnswer(s, in) {

@@ -124,7 +124,7 @@ func (s *service) adopt(d flows.DPID, k key, found *pair, drop func(*flows.Insta
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
 	t := p.target(found.target.id)
-	since := uint32(found.since.Unix())
+	since := s.app.seconds(found.since)
 	e, known := sh.conns.get(hash, k)
 	if old := p.target(e.backend); known && e.dpid != d && old != nil && e.added == 0 && since > e.since {
 		s.leave(p, old, k, e.dpid, new(scratch))

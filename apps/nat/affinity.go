@@ -110,7 +110,7 @@ func (s *service) rebind(pairs map[key]*pair) {
 	last := map[address]bond{}
 	for _, k := range fresh {
 		c := pairs[k]
-		b, since := last[k.client], uint32(c.since.Unix())
+		b, since := last[k.client], s.app.seconds(c.since)
 		if b.backend != c.target.id || b.over(since, p.affinity) {
 			last[k.client] = bond{backend: c.target.id, since: since}
 		}

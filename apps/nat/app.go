@@ -35,8 +35,10 @@ type App struct {
 	cfg      Config
 	counters counters
 	tuples   *tuples
-	scratch  sync.Pool // of *scratch
-	answers  sync.Pool // of *[]byte
+	began    int64                         // Unix time in nanoseconds
+	elapsed  func(time.Time) time.Duration // since then
+	scratch  sync.Pool                     // of *scratch
+	answers  sync.Pool                     // of *[]byte
 
 	services atomic.Pointer[map[vip.ID]*service]   // replaced whole, under mu
 	full     atomic.Pointer[map[flows.DPID]uint32] // until when switches get no new connections, Unix time in seconds; likewise
@@ -67,7 +69,9 @@ func New(cfg Config) *App {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	a := &App{cfg: cfg, tuples: newTuples(), closed: map[vip.ID]bool{}}
+	began := cfg.Now()
+	a := &App{cfg: cfg, tuples: newTuples(), began: began.UnixNano(), elapsed: func(t time.Time) time.Duration { return t.Sub(began) },
+		closed: map[vip.ID]bool{}}
 	a.scratch.New = func() any { return new(scratch) }
 	a.answers.New = func() any { return new([]byte) }
 	a.services.Store(&map[vip.ID]*service{})

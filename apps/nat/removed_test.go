@@ -38,6 +38,17 @@ func TestOneHalfIdleTheOtherBusy(t *testing.T) {
 	}
 }
 
+// A rule that has been idle for its time has been so whatever the clock was set to meanwhile.
+func TestIdleWhileTheClockIsSetBack(t *testing.T) {
+	r := newRig(t, newVIP(1))
+	r.in(syn(client))
+	r.now = r.now.Add(-time.Hour)
+	r.app.elapsed = func(time.Time) time.Duration { return time.Hour }
+	same(t, "removed", r.removed(fwd+none, apps.RemovedIdle), "ask "+bare(rev)+none)
+	same(t, "its other half", r.stats(rev+none, idle(3600), true), "delete "+bare(rev)+none)
+	r.live(0)
+}
+
 func TestBothHalvesIdle(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
@@ -205,10 +206,15 @@ func (p *plan) answer(t *target, k key) fiveTuple {
 
 // came is when a packet-in came: what comes together is spared a look at the clock for each.
 func (a *App) came(in *apps.Punted) uint32 {
-	if in.Came != 0 {
-		return in.Came
+	if in.Came.IsZero() {
+		return a.now()
 	}
-	return a.now()
+	return a.seconds(in.Came)
 }
 
-func (a *App) now() uint32 { return uint32(a.cfg.Now().Unix()) }
+func (a *App) now() uint32 { return a.seconds(a.cfg.Now()) }
+
+// seconds is a time in seconds: Unix time, which goes on from the start though the clock be set. Else what is idle could pass for busy.
+func (a *App) seconds(t time.Time) uint32 {
+	return uint32((a.began + int64(a.elapsed(t))) / int64(time.Second))
+}
