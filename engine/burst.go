@@ -48,7 +48,7 @@ func (e *Engine) takeApart(s *session, v *apps.View, ins []openflow.PacketIn, b 
 	came := e.cfg.Now()
 	for i := range ins {
 		in := &ins[i]
-		if e.hashAnswer(s, in) || e.codeAnswer(s, in) {
+		if e.hashAnswer(s, in) || e.codeAnswer(s, in) || e.originAnswer(s, in) {
 			continue
 		}
 		f, p := &b.frames[n], &b.punted[n]

@@ -85,6 +85,7 @@ type Engine struct {
 	generations *generations
 	notes       *notes
 	relief      *relief
+	origins     *origins
 	agents      *agents
 	told        liveTold
 	debts       debts
@@ -104,7 +105,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, log: cfg.Log, queue: newQueue(), stopped: make(chan struct{}),
 		status: newStatus(), stats: controller.NewStats(), courses: newCourses(), drops: newDropCounts(), tally: newTally(), switches: map[flows.DPID]*session{}, shared: shared{},
-		generations: newGenerations(), relief: newRelief(), agents: newAgents(), notes: newNotes(),
+		generations: newGenerations(), relief: newRelief(), origins: newOrigins(), agents: newAgents(), notes: newNotes(),
 	}
 	e.imbalance = newImbalance(cfg.Watching, cfg.Now())
 	e.health = health.New(health.Config{Switches: probeWay{e}, Now: cfg.Now})

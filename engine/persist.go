@@ -179,6 +179,7 @@ func (e *Engine) unstoreVIP(x *vip.VIP) error {
 		e.tally.forget(x.ID, e.model.forgetEndpoints(x.ID))
 		e.generations.forget(x.ID)
 		e.relief.forget(x.ID)
+		e.origins.forget(x.ID)
 		e.notes.forget(x.ID)
 	}
 	return err

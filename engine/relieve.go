@@ -74,11 +74,22 @@ func (e *Engine) relieve(v *apps.View, x *apps.VIP, g *vip.Generations, now time
 	if datagrams {
 		live = e.settleClaims(v, x, newest, append(live, pinned(x, newest, live)...), now)
 	}
-	next, err := othello.Relieve(g, x.Address, live)
-	if err == nil && next == g && !datagrams && slices.Equal(v.Takers(x), newest.Members) {
-		next = othello.Repack(g, live)
+	var unsure []othello.State
+	if !datagrams {
+		live, unsure = e.origins.resolve(x, newest.ID, live)
 	}
-	if err == nil && next != g {
+	next, err := g, error(nil)
+	if len(unsure) == 0 || len(g.Kept) == 1 { // or there is something to do, and that is to be sure of first
+		next, err = othello.Relieve(g, x.Address, live)
+		if err == nil && next == g && !datagrams && slices.Equal(v.Takers(x), newest.Members) {
+			next = othello.Repack(g, live)
+		}
+	}
+	switch {
+	case err != nil:
+	case len(unsure) > 0 && (len(g.Kept) > 1 || next != g):
+		next, err = g, e.askOrigins(v, x, unsure, now)
+	case next != g:
 		if err = disputed(live); err != nil {
 			next = g
 		}
