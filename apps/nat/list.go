@@ -16,9 +16,9 @@ func (a *App) List(id vip.ID, max int) []apps.Connection {
 		return nil
 	}
 	var out []apps.Connection
-	shards := s.shards()
+	shards, ahead := s.shards(), a.clockAhead()
 	for i := range shards {
-		out = s.list(&shards[i], out, max)
+		out = s.list(&shards[i], out, max, ahead)
 	}
 	slices.SortFunc(out, func(x, y apps.Connection) int {
 		if c := x.Client.Compare(y.Client); c != 0 {
@@ -29,7 +29,7 @@ func (a *App) List(id vip.ID, max int) []apps.Connection {
 	return out
 }
 
-func (s *service) list(sh *shard, out []apps.Connection, max int) []apps.Connection {
+func (s *service) list(sh *shard, out []apps.Connection, max int, ahead int64) []apps.Connection {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := s.plan.Load()
@@ -42,7 +42,7 @@ func (s *service) list(sh *shard, out []apps.Connection, max int) []apps.Connect
 			continue
 		}
 		client := netip.AddrPortFrom(k.client.addr(), k.port)
-		since := time.Unix(int64(e.since), 0)
+		since := time.Unix(int64(e.since)+ahead, 0)
 		out = append(out, apps.Connection{Client: client, VIPPort: k.vport, Backend: t.name, DPID: e.dpid, Since: since})
 	}
 	return out

@@ -43,7 +43,12 @@ func TestIdleWhileTheClockIsSetBack(t *testing.T) {
 	r := newRig(t, newVIP(1))
 	r.in(syn(client))
 	r.now = r.now.Add(-time.Hour)
-	r.app.elapsed = func(time.Time) time.Duration { return time.Hour }
+	passed := time.Duration(0)
+	r.app.elapsed = func(time.Time) time.Duration { return passed }
+	if got := r.app.List(7, 0)[0].Since; !got.Equal(r.now) {
+		t.Errorf("made just now, at %s, and said to be since %s", r.now, got)
+	}
+	passed = time.Hour
 	same(t, "removed", r.removed(fwd+none, apps.RemovedIdle), "ask "+bare(rev)+none)
 	same(t, "its other half", r.stats(rev+none, idle(3600), true), "delete "+bare(rev)+none)
 	r.live(0)

@@ -29,8 +29,8 @@ type entry struct {
 	backend uint32
 	isn     uint32 // sequence number of its SYN, if begun
 	sample  uint32 // packets of the half sampled
-	since   uint32 // Unix time in seconds
-	added   uint32 // Unix time in seconds at which a packet-in last added the pair
+	since   uint32 // in seconds, as of [App.seconds]
+	added   uint32 // likewise: when a packet-in last added the pair
 	idle    uint16 // timeout that the half last removed had
 	missing halves // rules that are not in the switch
 	rested  halves // rules put back after they had been idle, not counting from then on
@@ -213,6 +213,15 @@ func (a *App) came(in *apps.Punted) uint32 {
 }
 
 func (a *App) now() uint32 { return a.seconds(a.cfg.Now()) }
+
+// clockAhead is by how many seconds the clock has been set since the start. One may be for want of roundness.
+func (a *App) clockAhead() int64 {
+	now := a.cfg.Now()
+	if by := now.Unix() - int64(a.seconds(now)); by < -1 || by > 1 {
+		return by
+	}
+	return 0
+}
 
 // seconds is a time in seconds: Unix time, which goes on from the start though the clock be set. Else what is idle could pass for busy.
 func (a *App) seconds(t time.Time) uint32 {
