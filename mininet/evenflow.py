@@ -11,7 +11,8 @@ listens in each of them, and Unix sockets cross namespaces.
 
 Topologies here are `paper` and `ring`; Mininet's own (single, linear, tree)
 work as well, and these work with Mininet's ordinary switches. The REST
-interface is at http://127.0.0.1:8080, or as EVENFLOW_HTTP says.
+interface is at http://127.0.0.1:8080, or as EVENFLOW_HTTP says. With
+`--controller evenflow,config=FILE` the controller has a configuration file.
 
 As a library (see demo.py): `network(topo)`.
 """
@@ -31,6 +32,7 @@ import urllib.error
 import urllib.request
 
 from mininet.link import Link
+from mininet.log import error
 from mininet.net import Mininet
 from mininet.node import Controller as BaseController
 from mininet.node import Node
@@ -211,11 +213,12 @@ class Switch(BaseSwitch):
 
 
 class Controller(BaseController):
-    """`evenflow serve`, listening in the run directory of each Switch made so far in this process."""
+    """`evenflow serve`, with the configuration file `config` if there is one, listening in the run directory of each Switch made
+    so far in this process."""
 
-    def __init__(self, name="c0", http=None, program=PROGRAM, flags=(), **params):
+    def __init__(self, name="c0", http=None, program=PROGRAM, config=None, flags=(), **params):
         self.http = http or os.environ.get("EVENFLOW_HTTP", "127.0.0.1:8080")
-        self.program, self.flags, self.process = program, list(flags), None
+        self.program, self.flags, self.process = program, (["--config", config] if config else []) + list(flags), None
         self.dir = os.path.join(run_dir(), "controller-" + name)
         os.makedirs(self.dir, exist_ok=True)
         self.log = os.path.join(self.dir, "evenflow.log")
@@ -225,14 +228,20 @@ class Controller(BaseController):
         """Nothing to do: Unix sockets in run directories of our own."""
 
     def start(self):
-        argv = [self.program, "serve", "--http", self.http, "--data", os.path.join(self.dir, "data")]
+        argv, sockets = [self.program, "serve", "--http", self.http, "--data", os.path.join(self.dir, "data")], []
         for entry in sorted(os.listdir(run_dir())):
             folder = os.path.join(run_dir(), entry)
             if folder != self.dir and os.path.isdir(folder) and not entry.startswith("controller-"):
-                argv += ["--openflow", "unix:%s/ctl.sock" % folder]
+                sockets.append(folder + "/ctl.sock")
+                argv += ["--openflow", "unix:" + sockets[-1]]
         with open(self.log, "ab") as out:
             self.process = subprocess.Popen(argv + self.flags, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                             preexec_fn=die_with_parent, start_new_session=True)
+        give_up = time.monotonic() + LIMIT
+        while self.process.poll() is None and not all(map(os.path.exists, sockets)) and time.monotonic() < give_up:
+            time.sleep(0.005)
+        if self.process.poll() is not None:  # raised, it would have `mn` clean up what is not its own
+            error("*** evenflow has ended with code %d: %s\n" % (self.process.returncode, self.tail(3).strip()))
 
     def kill(self):
         """Let it die at once; start() goes on with the same data."""
