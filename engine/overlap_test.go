@@ -129,7 +129,7 @@ func ownersOf(v *apps.View) []apps.Owner {
 	return out
 }
 
-// crowdedView is a view of two switches with a cable and five hosts, of which each has two addresses.
+// crowdedView is a view of two switches with a cable and five hosts, of which each has two addresses, and two claim those of backends behind gateways.
 func crowdedView(t *testing.T, step vip.Step) *apps.View {
 	t.Helper()
 	at := func(d flows.DPID, no uint32) topo.PortID { return topo.PortID{DPID: d, No: no} }
@@ -141,6 +141,13 @@ func crowdedView(t *testing.T, step vip.Step) *apps.View {
 		saved.Hosts = append(saved.Hosts, topo.SavedHost{MAC: flows.MAC{2, 0, 0, 0, 0, byte(i + 1)}, At: p, Live: true, Addresses: []netip.Addr{
 			netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1))}})
 	}
+	claim := func(host int, a string) {
+		h := &saved.Hosts[host-1]
+		h.Addresses = append(h.Addresses, netip.MustParseAddr(a))
+		slices.SortFunc(h.Addresses, netip.Addr.Compare)
+	}
+	claim(1, "10.8.7.7") // which is behind host 4
+	claim(5, "10.8.9.9") // as its gateway may
 	now := time.Unix(1000, 0)
 	snap := topo.New(now, topo.Config{Key: bytes.Repeat([]byte{1}, 32)}, saved).Snapshot()
 	routes := apps.NewRoutes([]apps.Route{{Network: netip.MustParsePrefix("10.8.0.0/16"), Via: netip.MustParseAddr("10.0.0.5")},
