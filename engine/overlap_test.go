@@ -129,7 +129,8 @@ func ownersOf(v *apps.View) []apps.Owner {
 	return out
 }
 
-// crowdedView is a view of two switches with a cable and five hosts, of which each has two addresses, and two claim those of backends behind gateways.
+// crowdedView is a view of two switches with a cable and five hosts, of which each has two addresses, and two claim
+// those of backends behind gateways.
 func crowdedView(t *testing.T, step vip.Step) *apps.View {
 	t.Helper()
 	at := func(d flows.DPID, no uint32) topo.PortID { return topo.PortID{DPID: d, No: no} }
