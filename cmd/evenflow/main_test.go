@@ -126,7 +126,7 @@ func TestVersion(t *testing.T) {
 
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
-		{"fly", `unknown command "fly" for "evenflow"`},
+		{"fly", `unknown command "fly": see evenflow --help`},
 		{"get vip", "want 1 argument(s), got 0: evenflow get vip NAME"},
 		{"backend drain web", "want 2 argument(s), got 1: evenflow backend drain VIP NAME"},
 		{"get vipz", `unknown command "vipz": see evenflow get --help`},

@@ -12,14 +12,15 @@ import (
 var errTold = errors.New("not well")
 
 func newRoot(t *terminal) *cobra.Command {
-	root := &cobra.Command{
+	root := parent(&cobra.Command{
 		Use:   "evenflow",
 		Short: "Layer-4 load balancing by OpenFlow switches",
 		Long: "evenflow makes Open vSwitch a layer-4 load balancer. `evenflow serve` is the controller; the other commands ask one\n" +
 			"by REST, at http://127.0.0.1:8080 or as --server or EVENFLOW_SERVER says.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-	}
+		Args:          cobra.ArbitraryArgs, // cobra's own refusal names no help
+	})
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
@@ -35,7 +36,7 @@ func parent(cmd *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		return fmt.Errorf("unknown command %q: see evenflow %s --help", args[0], cmd.Name())
+		return fmt.Errorf("unknown command %q: see %s --help", args[0], cmd.CommandPath())
 	}
 	return cmd
 }
