@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -42,22 +43,7 @@ func TestImbalanceIsFoundAndWeightsMoved(t *testing.T) {
 	w.awaitState("web", "b2", vip.StateUp)
 	stop := talk(w.ctx, t, all, "b1")
 	defer stop()
-	w.Eventually(patience, func() error {
-		var events struct{ Items []apps.Event }
-		if err := w.call(http.MethodGet, "/api/v1/events?last=200", nil, &events); err != nil {
-			return err
-		}
-		told := ""
-		for _, e := range events.Items {
-			if e.Kind == "imbalance" && e.Subject == "web" {
-				told += e.Message + "\n"
-			}
-		}
-		if !strings.Contains(told, "imbalanced: b1 is") || !strings.Contains(told, "weights moved by live connections: b1 10 → 8 (16 live), b2 10 → ") {
-			return fmt.Errorf("told %q", told)
-		}
-		return nil
-	})
+	w.awaitImbalance("web", regexp.MustCompile(`(?s)imbalanced: b1 is.*weights moved by live connections: b1 10 → 8 \(16 live\), b2 10 → `))
 	moved := func() error {
 		s, err := w.status("web", "b1")
 		if err == nil && !(s.Share < 0.5) {
@@ -102,4 +88,25 @@ func talk(ctx context.Context, t *testing.T, all []*conn, at string) (stop func(
 		})
 	}
 	return func() { cancel(); wg.Wait() }
+}
+
+// awaitImbalance waits until what events tell of a VIP's imbalance, a line each, is as wanted.
+func (w *network) awaitImbalance(name string, want *regexp.Regexp) {
+	w.t.Helper()
+	w.Eventually(patience, func() error {
+		var events struct{ Items []apps.Event }
+		if err := w.call(http.MethodGet, "/api/v1/events?last=200", nil, &events); err != nil {
+			return err
+		}
+		told := ""
+		for _, e := range events.Items {
+			if e.Kind == "imbalance" && e.Subject == name {
+				told += e.Message + "\n"
+			}
+		}
+		if !want.MatchString(told) {
+			return fmt.Errorf("told %q", told)
+		}
+		return nil
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/evenflow/evenflow/apps"
 	"github.com/evenflow/evenflow/apps/vip"
 )
 
@@ -70,22 +69,7 @@ func tryReweight(t *testing.T, mode vip.Mode) {
 		return nil
 	})
 	w.change(http.MethodPatch, "web/backends/b2", map[string]any{"admin": vip.Enabled})
-	w.Eventually(patience, func() error {
-		var events struct{ Items []apps.Event }
-		if err := w.call(http.MethodGet, "/api/v1/events?last=200", nil, &events); err != nil {
-			return err
-		}
-		told := ""
-		for _, e := range events.Items {
-			if e.Kind == "imbalance" && e.Subject == "web" {
-				told += e.Message + "\n"
-			}
-		}
-		if !movedByLive.MatchString(told) {
-			return fmt.Errorf("told %q", told)
-		}
-		return nil
-	})
+	w.awaitImbalance("web", movedByLive)
 	settled(8. / 23)
 	stop()
 	for _, c := range all {

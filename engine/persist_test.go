@@ -22,16 +22,7 @@ import (
 func TestPlacesOfBackendsAreStoredAtOnce(t *testing.T) {
 	st := store.Memory()
 	r := newDrainRig(t, st, new(atomic.Int64))
-	stored := func() (b []byte) {
-		t.Helper()
-		if err := st.View(func(tx store.Tx) (err error) {
-			b, err = tx.Get(store.BucketTopology, keyTopology)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
+	stored := func() []byte { return storedTopology(t, st) }
 	if b := stored(); b != nil {
 		t.Errorf("no backend, and stored at once: %s", b)
 	}
@@ -58,16 +49,7 @@ func TestTopologyIsStoredAfterAFailure(t *testing.T) {
 	if _, err := e.createVIP(spec("web", "10.0.0.100", "b1=10.0.0.1"), apps.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	stored := func() (b []byte) {
-		t.Helper()
-		if err := st.View(func(tx store.Tx) (err error) {
-			b, err = tx.Get(store.BucketTopology, keyTopology)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
+	stored := func() []byte { return storedTopology(t, st) }
 	st.broken = true
 	e.topo.SwitchUp(now, 1, []topo.Port{{No: 1, Up: true}})
 	e.topo.Sighting(now, topo.Sighting{At: topo.PortID{DPID: 1, No: 1}, MAC: flows.MAC{2, 1}, Addr: netip.MustParseAddr("10.0.0.1")})
@@ -83,4 +65,16 @@ func TestTopologyIsStoredAfterAFailure(t *testing.T) {
 	if b := string(stored()); !strings.Contains(b, "10.0.0.1") {
 		t.Errorf("not stored: %q", b)
 	}
+}
+
+// storedTopology is the topology as the store has it, nil if it has none.
+func storedTopology(t *testing.T, st store.Store) (b []byte) {
+	t.Helper()
+	if err := st.View(func(tx store.Tx) (err error) {
+		b, err = tx.Get(store.BucketTopology, keyTopology)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
