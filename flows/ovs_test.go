@@ -124,9 +124,6 @@ var ovsRules = []string{
 var notOverOpenFlow = map[flows.Field]bool{flows.DPHash: true, flows.RecircID: true, flows.SKBPriority: true}
 
 func TestRulesAsOpenVSwitchPrintsThem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Open vSwitch")
-	}
 	s := lab.New(t).Switch("s1")
 	s.Ofctl("add-group", "group_id=5,type=all")
 	s.Ofctl("add-meter", "meter=1,pktps,bands=type=drop,rate=1")
@@ -164,9 +161,6 @@ func TestRulesAsOpenVSwitchPrintsThem(t *testing.T) {
 }
 
 func TestGroupsAndMetersAsOpenVSwitchPrintsThem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Open vSwitch")
-	}
 	s := lab.New(t).Switch("s1")
 	for _, typed := range []string{
 		"group_id=1,type=select",

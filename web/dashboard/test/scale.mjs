@@ -18,7 +18,7 @@ const port = await new Promise((done) => {
 });
 const url = `http://127.0.0.1:${port}`;
 const dir = mkdtempSync(path.join(tmpdir(), "evenflow-scale-"));
-execFileSync("go", ["test", "-c", "-o", path.join(dir, "scale"), "./cmd/evenflow"], { cwd: root, stdio: "inherit" });
+execFileSync("go", ["test", "-tags", "scale", "-c", "-o", path.join(dir, "scale"), "./cmd/evenflow"], { cwd: root, stdio: "inherit" });
 const server = spawn(path.join(dir, "scale"), ["-test.run=^TestScale$", "-test.timeout=10m"], {
   cwd: dir,
   env: { ...process.env, EVENFLOW_SCALE: `127.0.0.1:${port}` },
